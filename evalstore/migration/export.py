@@ -236,13 +236,11 @@ def _export_remainder(
     # A rubric of another source need not be here.
     rows = whole.get("questions", ())
     # A case is restored from its rubric, too, whose values may be in its question.
-    shares = "share" in source
+    asks = bool("share" in source or table.prompts or table.judges)
     used = (
         row
         for row in rows
-        if table.prompts
-        or has_references(row["x_source"])
-        or (shares and "pin" not in row["x_source"])
+        if has_references(row["x_source"]) or (asks and "pin" not in row["x_source"])
     )
     refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
@@ -252,11 +250,7 @@ def _export_remainder(
     # give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
-    checks = (
-        [check for rubric in rubrics.values() for check in rubric.get("checks", ())]
-        if table.prompts
-        else []
-    )
+    checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())]
     pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
     prompts = collect_stored_prompts(
         (artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table

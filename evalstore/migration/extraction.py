@@ -63,8 +63,10 @@ class JudgePrompts:
         """Return the draft of a judge of a table, in the program's words where they are known."""
         return self.judges.get(judge["id"]) or make_judge_draft(judge)
 
-    def explain_absence(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return a draft that says why it is evalstore's own, where the program's were looked for."""
+    def put_words(self, draft: ArtifactDraft) -> ArtifactDraft:
+        """Return a draft, of a table in the program's words; else it says why it is evalstore's own, where others were looked for."""
+        if draft.is_common and draft.id in self.judges:
+            return self.judges[draft.id]
         why = self.problems.get(draft.id, self.problem)
         if draft.facts.prompt != OUR_JUDGE.prompt or not why:
             return draft

@@ -64,13 +64,14 @@ class JudgeFacts:
     """How a judge differs from the legacy grader's, each fact a clause; empty where it does not differ.
 
     `prompt` is about the words of its template, `reply` about how its reply is read. A judge of
-    which nothing is said asks in words of ours. `remarks` are sentences on what makes no
-    difference.
+    which nothing is said asks in words of ours. `is_given`: the user says that it is the grader, so
+    that it sees what that sees. `remarks` are sentences on what makes no difference.
     """
 
     prompt: str = "it is evalstore's own"
     reply: str = ""
     remarks: tuple[str, ...] = ()
+    is_given: bool = False
 
 
 OUR_JUDGE = JudgeFacts()
@@ -273,6 +274,8 @@ def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> 
     inputs and the reading of the reply are the legacy grader's. `unseen` are the inputs that only
     the legacy grader's judge sees.
     """
+    if all(fact.is_given for fact in judges):
+        unseen = ()
     inputs = f"it does not see {' and '.join(dict.fromkeys(unseen))}" if unseen else ""
     # Of several judges one difference of a sort says enough.
     prompt = next(filter(None, (fact.prompt for fact in judges)), "")

@@ -43,8 +43,9 @@ ROWS = [
 ]  # fmt: skip
 TRIMMED = "the program trims white space around the answer; here it stays"
 UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
-SYSTEM = (
-    "another prompt: it is evalstore's own, as the program's are in a system message, too, which no judge here sends"
+CODE = (
+    "another prompt: it is evalstore's own, as the program puts its own together in code, which is never run, and "
+    "--judges-from has no legal_criterion.yaml"
 )
 LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
 
@@ -111,7 +112,7 @@ def test_rows_are_exact_in_the_words_of_the_program(program: Path, rows: Path, t
     assert list_outcomes(report) == [MIGRATED, MIGRATED, MIGRATED, LOSSY]
     assert report.entries[0].reasons == (UNKNOWN.format("prbench"), TRIMMED)
     assert report.entries[2].reasons == (UNKNOWN.format("apex"),)
-    assert report.entries[3].reasons[0] == SYSTEM
+    assert report.entries[3].reasons[0] == CODE
     assert collect_calls(store, "turns", "Thus.")[0] == (
         "Hold the talk against the point {{.\nuser: First?\nassistant: So {{ it }} is.\nuser: And then?\n"
         'assistant: Thus.\nPoint:\nNames <<rubric_item>>\nSay {"criteria_met": true}.\n'
@@ -212,7 +213,8 @@ def test_nothing_of_the_folder_is_run(program: Path, rows: Path, tmp_path: Path)
 FORMATS: dict[str, tuple[Any, str]] = {
     "skill_creator": (
         {"evals": [{"id": 1, "prompt": "?", "assertions": ["It holds."]}]},
-        "the program's grader is an agent that looks around, which no template can, and it does not see the files",
+        "the program's grader is an agent that looks around, which no template can, and --judges-from has no "
+        "skill_creator_statement.yaml, and it does not see the files",
     ),
     "openrubricrl": (
         {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 10},
@@ -222,7 +224,7 @@ FORMATS: dict[str, tuple[Any, str]] = {
     "ai_eval": ({"id": "t", "graders": ["relevance_grader"], "dataset_ref": "d"}, "it is not known where the program"),
     "agentevals": (
         {"tests": [{"id": "t", "input": "?", "criteria": "right", "assertions": ["It is right."]}]},
-        "the program's are in a system message, too",
+        "the program puts its own together in code, which is never run, and --judges-from has no agentv_",
     ),
 }  # fmt: skip
 
@@ -261,3 +263,51 @@ def test_every_row_names_a_judge_of_its_table() -> None:
     for table in load_tables():
         assert {row.judge for row in table.prompts} <= {judge["id"] for judge in table.judges}
         assert table.no_prompt or not table.judges
+
+
+OWN = {
+    "template": "Task: {{ input }}\nOutcome: {{ output }}\nHolds: {{ statement }}? yes or no",
+    "score_type": "binary",
+    "reply_pattern": "^(yes|no)",
+    "model": {"system": "You grade with care.", "temperature": 0},
+}
+SUITE = {"skill_name": "s", "evals": [{"id": 1, "prompt": "Go.", "assertions": ["It is short.", "It is kind."]}]}
+
+
+def write_suite(folder: Path, judge: Any = OWN) -> Path:
+    """Write a suite with statements, and next to it a folder with the judge that somebody asks about them."""
+    (folder / "mine").mkdir()
+    (folder / "mine/skill_creator_statement.yaml").write_text(judge if isinstance(judge, str) else json.dumps(judge))
+    (folder / "evals.json").write_text(json.dumps(SUITE))
+    return folder / "evals.json"
+
+
+def test_statements_are_migrated_with_the_judge_that_is_given(tmp_path: Path) -> None:
+    suite, store = write_suite(tmp_path), tmp_path / "store"
+    report = migrate(suite, into=store, judges_from=tmp_path / "mine")
+    assert list_outcomes(report) == [MIGRATED]
+    assert "its judge is the one of skill_creator_statement.yaml" in report.entries[0].reasons
+    judge = read_yaml((store / "judges/skill_creator_statement.yaml").read_bytes(), "").value
+    assert {key: judge[key] for key in OWN} == OWN
+    assert judge["variables"] == ["statement"]
+    before = read_tree(store)
+    again = migrate(suite, into=store)
+    assert (list_outcomes(again), again.written, read_tree(store)) == ([MIGRATED], (), before)
+    (given,) = export(to="skill_creator", store=store).files
+    assert json.loads(given.text) == SUITE
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ("a: [", "cannot be read"),
+        ({"score_type": "binary"}, "is not a judge"),
+        (OWN | {"template": "{{ output }} {{ statement }} {{ mood }}"}, "reads mood, which nothing fills"),
+        (OWN | {"template": "{{ output }}"}, "does not read statement"),
+    ],
+)
+def test_a_given_judge_that_cannot_be_asked_is_said(judge: Any, said: str, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, judge)
+    report = migrate(suite, into=tmp_path / "store", judges_from=tmp_path / "mine")
+    assert list_outcomes(report) == [LOSSY]
+    assert f"as skill_creator_statement.yaml {said}" in report.entries[0].reasons[0]

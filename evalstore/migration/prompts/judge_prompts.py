@@ -17,6 +17,8 @@ from evalstore.migration.table import FormatTable, PromptRow
 
 _UNKNOWN = "the prompt in {} belongs to no known release; its parts identify it"
 _EDITED = "its words were changed here since they came from {}"
+_GIVEN = "its judge is the one of {}"
+_IDENTITY = frozenset({"id", "version", "x_source", "validation", "renamed_from"})
 _ANGLES = re.compile(r"<<\w+>>")
 
 
@@ -71,6 +73,20 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
     )
 
 
+def draft_given_judge(
+    value: Mapping[str, Any], file: str, ours: Mapping[str, Any]
+) -> ArtifactDraft:
+    """Return the judge that a user gives for one of a table, from a file of the form that judges have here.
+
+    In a store it is what was given, also where it was edited since: it is the user's own.
+    """
+    content = {key: item for key, item in value.items() if key not in _IDENTITY}
+    title = {} if "title" in content else {"title": ours["title"]}
+    source = {"x_source": {"prompt": {"judge": ours["id"], "file": file}}}
+    facts = JudgeFacts("", "", (_GIVEN.format(file),), is_given=True)
+    return make_judge_draft({"id": ours["id"], **title, **content, **source}, facts)
+
+
 def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTable) -> JudgePrompts:
     """Return the judges among artifacts of a store that once took a program's words; they are kept as they are."""
     judges = {draft.id: draft for value in values for draft in _read_stored_judge(value, table)}
@@ -85,19 +101,19 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
         if isinstance(source, dict) and source.get("format") == table.format
         else None
     )
-    row = next(
-        (
-            row
-            for row in table.prompts
-            if isinstance(origin, dict) and origin.get("judge") == row.judge
-        ),
-        None,
-    )
-    if row is None or not isinstance(value.get("template"), str):
+    if not isinstance(origin, dict) or not isinstance(value.get("template"), str):
+        return
+    row = next((row for row in table.prompts if origin.get("judge") == row.judge), None)
+    if row is None:
+        yield from (
+            draft_given_judge(value, str(origin.get("file", "")), judge)
+            for judge in table.judges
+            if judge["id"] == origin.get("judge")
+        )
         return
     text = restore_text(value["template"], row)
-    prompt = InstalledPrompt(text, str(origin["file"]) if origin else "")
-    if prompt.sha256 == (origin or {}).get("sha256"):
+    prompt = InstalledPrompt(text, str(origin.get("file", "")))
+    if prompt.sha256 == origin.get("sha256"):
         yield draft_own_judge(prompt, row, table)
         return
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}

@@ -5,25 +5,33 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import Any, Self
 
+from evalstore.checks.template import find_tags
+from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
 from evalstore.files import SMALL_FILE, list_below, read_below
-from evalstore.migration.extraction import JudgePrompts
+from evalstore.lint.notes import list_names
+from evalstore.lint.shapes import is_valid_by_schema
+from evalstore.migration.extraction import VERSION, ArtifactDraft, JudgePrompts
 from evalstore.migration.merging.stored_artifacts import read_stored_value
 from evalstore.migration.prompts.judge_prompts import (
     InstalledPrompt,
     collect_stored_prompts,
+    draft_given_judge,
     draft_own_judge,
     select_prompt,
 )
 from evalstore.migration.table import FormatTable, PromptRow
+from evalstore.model import Kind
+from evalstore.model.judge import BUILTIN_VARIABLES
 
 _ENTRY_LIMIT = 100_000
+_IDENTITY = {"id": "judge", "version": VERSION}  # which a file of the folder need not say
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__"})
 
 
@@ -41,9 +49,9 @@ class ProgramFolder:
 
 
 def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable) -> JudgePrompts:
-    """Return the judges of a format that ask in the program's own words.
+    """Return the judges of a format that ask in the program's own words, or in those that the user gives.
 
-    They come from the program; what it does not have comes from the judges of the store that took
+    They come from the folder; what it does not have comes from the judges of the store that took
     such words before.
     """
     stored = _read_stored_judges(store, table)
@@ -56,7 +64,42 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
         if isinstance(prompt := found[row.judge], InstalledPrompt)
     }
     problems = {judge: problem for judge, problem in found.items() if isinstance(problem, str)}
+    given = {judge["id"]: _read_given_judge(program, judge) for judge in table.judges}
+    judges |= {id_: draft for id_, draft in given.items() if isinstance(draft, ArtifactDraft)}
+    problems |= {id_: problem for id_, problem in given.items() if isinstance(problem, str)}
+    absent = f"{table.no_prompt}, and --judges-from has no "
+    problems |= {
+        id_: f"{absent}{id_}.yaml"
+        for id_, found in given.items()
+        if found is None and id_ not in problems
+    }
     return JudgePrompts({**stored.judges, **judges}, problems, table.no_prompt)
+
+
+def _read_given_judge(
+    program: ProgramFolder, ours: Mapping[str, Any]
+) -> ArtifactDraft | str | None:
+    """Return the judge that stands in the folder for one of a table; why it cannot, or None where none does."""
+    name = f"{ours['id']}.yaml"
+    path = next((path for path in program.paths if PurePosixPath(path).name == name), None)
+    if path is None:
+        return None
+    try:
+        value = read_yaml(read_below(program.root, path, SMALL_FILE), path).value
+    except LoadError as error:
+        return f"{name} cannot be read: {error.message}"
+    whole = {**_IDENTITY, **value} if isinstance(value, dict) else value
+    if not is_valid_by_schema(str(Kind.JUDGE), whole):
+        return f"{name} is not a judge: `evalstore validate {name}` says why"
+    names = {tag.name for tag in find_tags(value["template"])}
+    unknown = names - {*BUILTIN_VARIABLES, *ours.get("variables", ())}
+    if unknown:
+        return f"{name} reads {list_names(sorted(unknown))}, which nothing fills"
+    variables = [one for one in ours.get("variables", ()) if one in names]
+    if len(variables) < len(ours.get("variables", ())):
+        return f"{name} does not read {list_names(ours['variables'])}"
+    whole |= {"variables": variables} if variables else {}
+    return draft_given_judge(whole, name, ours)
 
 
 def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | str:
@@ -128,7 +171,7 @@ def _list_files(top: Path) -> Iterator[str]:
 
 
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:
-    ids, names = tuple(row.judge for row in table.prompts), list[str]()
+    ids, names = tuple(judge["id"] for judge in table.judges), list[str]()
     with suppress(EvalstoreError):
         names = (
             [name for name in sorted(list_below(store, "judges")) if name.startswith(ids)]

@@ -128,9 +128,8 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
     extraction = _load_reader(table).read(legacy, table)
-    extraction = replace(
-        extraction, drafts=tuple(map(legacy.prompts.explain_absence, _select_used(extraction)))
-    )
+    drafts = tuple(map(legacy.prompts.put_words, _select_used(extraction)))
+    extraction = replace(extraction, drafts=drafts)
     extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
     extraction = replace(extraction, cases=tuple(map(try_checks, extraction.cases)))
