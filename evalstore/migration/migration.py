@@ -172,9 +172,11 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         merge: In a conflict, take both sides where they touch different places.
         share: Which cases share a rubric: `suite`, those of a suite whose checks differ only in
             values, which go to the questions; `all`, those of all suites; `cases`, only those with
-            equal checks.
-        judges_from: The folder of the legacy program, whose prompts the judges take over; nothing
-            in it is run.
+            equal checks. By default new suites share one rubric where it is the same for all of
+            them, else each suite has its own.
+        judges_from: The folder of the legacy program, whose prompts the judges take over, or of
+            judges of one's own, each in a file named as the judge that it stands for; nothing in it
+            is run.
         watch: Wraps the iteration over the sources, as a progress bar does.
         watch_survey: Wraps the one before it, which finds what the suites are called.
 
@@ -222,8 +224,16 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             suites, stored, find_gone(all_paths, root), find_missing(all_paths, root)
         )
         names, ids = ArtifactNames(), list_rubric_ids(suites, places, stored)
-        shared = None if share is None else Share(share)
-        target = StoreTarget(stored, names, side, releases.find, releases.load_base, shared, ids)
+        target = StoreTarget(
+            stored,
+            names,
+            side,
+            releases.find,
+            releases.load_base,
+            share=None if share is None else Share(share),
+            new_share=_choose_new_share(suites, places),
+            rubric_ids=ids,
+        )
         plan = partial(_plan_suite, places=places, target=target)
         results, files, claimed = _plan_files(
             read_sources(watch(sources), replace(options, plan=plan)), root, stage
@@ -292,6 +302,20 @@ def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> 
     for _ in read_sources(sources, replace(options, plan=survey)):
         pass
     return facts
+
+
+def _choose_new_share(
+    suites: Sequence[SuiteFacts], places: Mapping[str, SuiteIdentity]
+) -> Share:
+    """Return who shares the rubrics of new suites: all of them, where each has the same one rubric.
+
+    A suite of the store with a rubric of its own does not lend it.
+    """
+    datasets = [suite for suite in suites if suite.kind is Kind.DATASET]
+    stored = [place.stored for suite in datasets if (place := places[suite.file]).stored]
+    is_one = len(datasets) > 1 and len({suite.shape for suite in datasets}) == 1
+    is_shared = all(one.origin.share == Share.ALL for one in stored)
+    return Share.ALL if is_one and datasets[0].shape and is_shared else Share.SUITE
 
 
 def _plan_suite(

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 
-from evalstore.documents import format_json_pointer
+from evalstore.documents import compute_digest, format_json_pointer
 from evalstore.errors import EvalstoreError
 from evalstore.migration.dataset_draft import (
     SourceContext,
@@ -56,10 +56,6 @@ from evalstore.migration.suites.suite_names import SuiteFacts
 from evalstore.migration.suites.suite_places import SuiteIdentity, find_nearest_id
 from evalstore.model import Kind
 from evalstore.runs.run_names import STORED_PATH, decode_path
-
-# Who shares the rubrics of a suite that is new, where nobody says it.
-NEW_SUITES = Share.SUITE
-
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
@@ -238,9 +234,18 @@ def survey_source(context: SourceContext) -> SuiteFacts | None:
         return None
     inputs = list_inputs(case.question for case in extraction.usable_cases)
     file, format_ = _name_file(context), context.table.format
-    return SuiteFacts(
-        file, format_, main.kind, extraction.name, inputs, context.table.named_by_folder
-    )
+    folder_file, shape = context.table.named_by_folder, _find_one_shape(context)
+    return SuiteFacts(file, format_, main.kind, extraction.name, inputs, folder_file, shape)
+
+
+def _find_one_shape(context: SourceContext) -> str:
+    """Return the digest of the one rubric that grades all cases of a dataset, where they share it; else nothing."""
+    extraction = context.extraction
+    if extraction.dataset is None or extraction.is_run or not extraction.usable_cases:
+        return ""
+    shares, _ = share_extraction(extraction, context.table, lambda _: False)
+    shapes = {compute_digest(share.rubric.value) if share.rubric else "" for share in shares}
+    return shapes.pop() if len(shapes) == 1 else ""
 
 
 def _name_file(context: SourceContext) -> str:
@@ -293,7 +298,7 @@ def _choose_share(
     if extraction.dataset is None or extraction.is_run:
         return Share.ALL if target.share is Share.ALL else Share.CASES, False
     if stored is None:
-        return target.share or NEW_SUITES, False
+        return target.share or target.new_share, False
     there = Share(stored.origin.share) if stored.origin.share in {*Share} else Share.CASES
     if target.share in {None, Share.CASES}:
         return there, False

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import LoadError
+from evalstore.lint.notes import list_names
 from evalstore.migration.artifact_names import make_check_id, make_slug, take_first_words
 from evalstore.migration.case_reading import (
     APART,
@@ -43,7 +44,6 @@ from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
 _RUN_FILES = "the files of a run"
-_SHARE = "the grader gives a share and no verdict; here a pass is all of them"
 _OWN = "no program reads scoring: its threshold and its weights are taken as evalstore has them"
 _NO_WEIGHT = "the weights add up to 0: each statement counts as one"
 _NOTHING = "nothing in it is graded: any answer that is not empty passes"
@@ -51,6 +51,7 @@ _TOLD = "no program reads {}: a judge is asked about each part of it"
 _PROSE = "no program reads llm_rubric: a judge is asked whether the answer meets it"
 _TEXT = "{} is a text where a list belongs: it is taken for one statement"
 _TWICE = "graders differ in which of assertions and expectations they read: both are asked here"
+_ELSEWHERE = "{}: graded from the record of a run, which no check here does; kept as data"
 _STARTS = "{} says when the skill starts, which no check kind can say"
 _FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
 _NO_WORDS = "there is nothing to ask"
@@ -72,6 +73,11 @@ class _Suite:
     weights: Mapping[str, Any]
     scoring_note: str
 
+    @property
+    def share_note(self) -> str:
+        """What the program makes of the share of statements that hold, and what is made of it here."""
+        return str(self.table.form["note"])
+
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the cases of a suite as questions, and their statements as judge checks."""
@@ -80,9 +86,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         return found
     root, at, rows = legacy.document.value, found.at, found.rows
     head: Mapping[str, Any] = root if isinstance(root, dict) else {}
-    suite = _read_suite(head.get("scoring"), at, table)
+    suite = _read_suite(head.get("scoring"), at, found.table)
     cases = read_rows(rows, at, _label_row, partial(_read_case, suite=suite))
-    drafts = tuple(map(make_judge_draft, table.judges))
+    drafts = tuple(map(make_judge_draft, suite.table.judges))
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
     parts = _find_unreadable_parts(head, rows, suite)
     notes = tuple(
@@ -98,7 +104,7 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     own_threshold = {"threshold": threshold} if _is_number_up_to(threshold, 1) else {}
     pairs = weights.items() if isinstance(weights, dict) else ()
     own_weights = {key: item for key, item in pairs if _is_number_up_to(item)}
-    note = _OWN if own_threshold or own_weights else _SHARE
+    note = _OWN if own_threshold or own_weights else str(table.form["note"])
     return _Suite(at, table, {**table.scoring, **own_threshold}, own_weights, note)
 
 
@@ -111,6 +117,9 @@ def _find_unreadable_parts(
         items = _select_objects(value) if isinstance(value, list) and value is not rows else []
         if any(form["starts"] in item for item in items):
             yield (key,), _STARTS.format(form["starts"])
+    kept = [key for key in form["elsewhere"] if any(row.get(key) for row in _select_objects(rows))]
+    if kept:
+        yield suite.at, _ELSEWHERE.format(list_names(kept))
     if not isinstance(scoring, dict):
         yield from [(("scoring",), _ODD.format(describe_type(scoring)))] if scoring else []
         return
@@ -174,10 +183,10 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
     # their own.
     losses = dict.fromkeys(checks.losses) | ({APART: None} if checks.notes else {})
     # Only a plain share of statements gives what the grader gives.
-    losses |= {} if scoring_note == _SHARE else {scoring_note: None}
+    losses |= {} if scoring_note == suite.share_note else {scoring_note: None}
     question = _build_question(row, case.label, prompt, table)
     remarks = (
-        *([_SHARE] if scoring_note == _SHARE else []),
+        *([scoring_note] if scoring_note == suite.share_note else []),
         *dict.fromkeys(checks.remarks),
         *describe_misfits(row, question, table.mirrors),
         *extra,
@@ -221,7 +230,9 @@ def _build_question(
 
 def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseChecks:
     checks, form = CaseChecks(), suite.table.form
-    graded_keys = [key for key in form["graded"] if row.get(key)]
+    read_keys = [key for key in form["graded"] if key in row]
+    # The loader of SkillEvaluator takes the first that is there, empty or not.
+    graded_keys = [key for key in (read_keys[:1] if form["first"] else read_keys) if row[key]]
     # Suites write the same list under both keys for graders that read only one of them.
     same_twice = len(graded_keys) > 1 and is_same_data(row[graded_keys[0]], row[graded_keys[1]])
     for key in graded_keys[:1] if same_twice else graded_keys:
@@ -233,6 +244,7 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
         for pointer, name, value in _list_statements(row[key], (*at, key), None):
             id_ = _add_statement(value, pointer, checks, form, name=name)
             checks.weights |= {id_: suite.weights[name]} if id_ and name in suite.weights else {}
+    _add_goal(row, checks, form)
     if prose := row.get(form["prose"]):
         _add_prose(prose, (*at, form["prose"]), checks)
     if form["starts"] in row:
@@ -243,6 +255,19 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
         checks.weights.clear()
         checks.losses.append(_NO_WEIGHT)
     return checks
+
+
+def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> None:
+    """Add the expected outcome as a statement, where the program grades it: it weighs as much as all others."""
+    outcome = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), "")
+    if not form["goal"] or not outcome:
+        return
+    others = len(checks.by_id)
+    id_ = checks.names.claim("goal")
+    statement = form["goal"].format(outcome)
+    checks.by_id[id_] = _build_judge_check("skill_creator_statement", {"statement": statement})
+    if others > 1:
+        checks.weights[id_] = others
 
 
 def _list_statements(

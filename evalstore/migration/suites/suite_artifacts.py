@@ -48,7 +48,8 @@ class StoreTarget:
     `find_release` returns the version of a release of an artifact by the digest of its content,
     `load_base` what was last migrated into an artifact, whose value it takes, too. `settled` has
     the artifacts that every suite uses, by kind and content; rubrics are among them only where
-    suites share. `share` is who shares rubrics, None where a suite that is stored goes on as it is.
+    suites share. `share` is who shares rubrics, None where a suite that is stored goes on as it is;
+    `new_share` who does in a suite that is new then.
     `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
@@ -58,6 +59,7 @@ class StoreTarget:
     find_release: FindRelease
     load_base: LoadBase
     share: Share | None = None
+    new_share: Share = Share.SUITE
     rubric_ids: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 
@@ -237,6 +239,7 @@ class SuiteBatch:
             and self.share is Share.ALL
             and (other := self._find_elsewhere(group))
         ):
+            self.claimed.add(f"{other.kind}/{other.id}")
             self._settle(group, other, final)
             return ()
         if group.match is None:

@@ -24,7 +24,8 @@ class SuiteFacts:
     """What a suite is known by: its file, its format, its own name (may be empty), and hashes of its inputs.
 
     `kind` is that of the artifact that stands for it. `folder_file` is a file name that says
-    nothing: the folder does.
+    nothing: the folder does. `shape` is the digest of the one rubric that its cases share; empty
+    where they have several.
     """
 
     file: str
@@ -33,6 +34,7 @@ class SuiteFacts:
     name: str
     inputs: frozenset[int] = frozenset()
     folder_file: str | None = None
+    shape: str = ""
 
 
 def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:
