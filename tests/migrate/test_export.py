@@ -265,7 +265,7 @@ def test_an_origin_that_somebody_broke_is_no_end(tmp_path: Path, origin: str) ->
 def test_one_edited_rubric_stops_no_other_file(suite: Suite, tmp_path: Path, cli: Any) -> None:
     sources = [suite({"must_contain_any": [name]}, name=name) for name in ("forms", "nodes", "views")]
     store, out = tmp_path / "store", tmp_path / "out"
-    migrate(sources, into=store)
+    migrate(sources, into=store, share="suite")
     edit(store / "rubrics/nodes.yaml", "case_sensitive: false", "case_sensitive: true")
     done = cli("-C", store, "export", "--to", TO, "--out", out)
     assert done.code == 1

@@ -44,7 +44,7 @@ def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: P
     assert ran.next_steps == f"next: evalstore -C {tmp_path / 'store'} validate .\n"
     assert cli(*ran.next_steps.split()[2:]).code == 0
     assert lines[-2:] == [
-        "62 files written, 0 unchanged",
+        "32 files written, 0 unchanged",
         "2 other files skipped; --verbose names them",
     ]
 

@@ -351,8 +351,9 @@ def test_a_store_with_the_names_of_clones_is_known_again(tmp_path: Path, git: An
     report = migrate([clone], into=clone / "store")
     assert [(file.path, file.state) for file in report.files if file.state != "unchanged"] == [
         ("datasets/given.yaml", "orphan"),
-        ("rubrics/given.yaml", "orphan"),
     ]
+    # The other suite asks for the same, and shares its rubric.
+    assert b"rubric_ref: rubric/contains@1.0.0" in old["datasets/cases.yaml"]
 
 
 def test_two_repositories_keep_their_files_apart(tmp_path: Path, git: Any) -> None:

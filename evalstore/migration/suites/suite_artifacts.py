@@ -378,7 +378,9 @@ class SuiteBatch:
 
     def settle_for_all(self) -> None:
         """Let later suites use what every suite may use, once this one is planned for good."""
-        for item in self.planned:
+        # A dataset is nobody else's, and holds a whole source.
+        parts = (item for item in self.planned if item.draft.kind is not Kind.DATASET)
+        for item in parts:
             if item.draft.is_common or (
                 self.share is Share.ALL and item.result.state not in _LEFT_ALONE
             ):
