@@ -25,6 +25,10 @@ from evalstore.migration.value_readings import describe_type
 from evalstore.model import Kind
 
 APART = "some of its parts are set aside, each reported by itself"
+_UNSCORED = (
+    "nothing that grades its cases can be said here{}: a dataset of them would score nothing, so "
+    "none is written"
+)
 
 
 class CaseList(NamedTuple):
@@ -103,6 +107,17 @@ def read_rows(
         if problem:
             cases.append(LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (problem,)))
     return tuple(cases)
+
+
+def refuse_unscored(extraction: Extraction) -> Extraction:
+    """Return an extraction; of a suite of which no case is graded by anything, one that refuses it as a whole."""
+    cases = extraction.usable_cases
+    is_graded = any(not case.scores_nothing for case in cases)
+    if extraction.dataset is None or is_graded or not cases:
+        return extraction
+    why = next((note.reason for case in cases for note in case.notes), "")
+    reason = _UNSCORED.format(f" ({why})" if why else "")
+    return refuse_source(extraction.dialect, (), reason, len(cases))
 
 
 def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = None) -> Extraction:

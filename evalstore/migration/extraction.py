@@ -140,7 +140,8 @@ class LegacyCase:
     `raw` is the case as the file has it. `outcome` is that of the case itself, with `reasons` for
     it; `remarks` say what changes no verdict, `notes` are on its parts. `unseen` are inputs that
     the legacy grader shows its judge and no template here does. `document` is the companion file
-    that the pointer refers to, where it is not the source.
+    that the pointer refers to, where it is not the source. `scores_nothing`: what grades it is all
+    set aside.
     """
 
     pointer: Pointer
@@ -153,6 +154,7 @@ class LegacyCase:
     document: Document | None = None
     remarks: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    scores_nothing: bool = False
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, LoadError
+from evalstore.migration.case_reading import refuse_unscored
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
 from evalstore.migration.extraction import (
@@ -158,7 +159,7 @@ def _extract_source(
     companions: Mapping[str, Document],
     options: MigrationOptions,
 ) -> SourceResult:
-    extraction = run_reader(legacy, table)
+    extraction = refuse_unscored(run_reader(legacy, table))
     plan = options.plan(SourceContext(extraction, legacy, table, companions))
     source = replace(source, dialect=extraction.dialect, target=plan.target)
     files = find_companion_files(extraction, companions, legacy.file) if plan.target else ()

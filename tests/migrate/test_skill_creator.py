@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +104,17 @@ def test_a_judge_that_cannot_answer_proves_nothing_either_way() -> None:
     result = graded(said, lambda call: JudgeReply('{"verdict": "no"}' if "b" in asked_about(call.prompt) else "well"))
     assert result.score == 0
     assert graded(said, lambda _: JudgeReply("well")).score is None
+
+
+def test_a_suite_that_nothing_here_grades_is_said_in_one_line(tmp_path: Path, cli: Any) -> None:
+    statement = {"type": "file_exists", "path": "a.txt"}
+    cases = [{"id": number, "prompt": "Go.", "assertions": [statement]} for number in (1, 2)]
+    (tmp_path / "evals.json").write_text(json.dumps({"skill_name": "files", "evals": cases}))
+    ran = cli("migrate", tmp_path / "evals.json", "--into", tmp_path / "store", "--format", "json")
+    (entry,) = json.loads(ran.out)["entries"]
+    assert (ran.code, entry["outcome"], entry["pointer"]) == (1, "refused", "")
+    assert entry["reason"].startswith("nothing that grades its cases can be said here (a statement of file_exists is")
+    assert not (tmp_path / "store/datasets").exists()
 
 
 @pytest.mark.parametrize("kind", ["file_exists", "content_contains", "content_matches"])

@@ -202,6 +202,7 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
         tuple(checks.notes),
         remarks=remarks,
         unseen=(_RUN_FILES,),
+        scores_nothing=bool(checks.leftovers and not checks.by_id),
     )
 
 

@@ -283,6 +283,7 @@ def _read_case(
         own,
         place.document,
         remarks=notes_before,
+        scores_nothing=bool(grading.unmapped and not grading.terms),
     )
     return _CaseResult(case, (*judges.values(), *result.inner), shared)
 
