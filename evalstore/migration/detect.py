@@ -18,6 +18,7 @@ from evalstore.files import LARGE_FILE, read_user_file
 from evalstore.migration.legacy_files import parse_legacy
 from evalstore.migration.outcome import FormatGuess, MigrationOutcome
 from evalstore.migration.table import (
+    ANY_KEY,
     ForeignShape,
     FormatSign,
     FormatTable,
@@ -330,6 +331,8 @@ def _has_own_source(value: Any) -> bool:
 
 
 def _has_list(value: Any, key: str) -> bool:
+    if key == ANY_KEY:
+        return bool(_list_items(value, key))
     return (
         bool(key) and has_path(value, key)
         if isinstance(value, dict)
@@ -409,5 +412,8 @@ def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:
 
 
 def _list_items(value: Any, key: str) -> list[dict[str, Any]]:
+    if key == ANY_KEY:
+        items = value.values() if isinstance(value, dict) else ()
+        return [item for item in items if isinstance(item, dict)]
     items = get_path(value, key) if key else value
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

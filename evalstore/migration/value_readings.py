@@ -20,7 +20,7 @@ from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses, find_worst_outcome
 from evalstore.migration.remainder import Mirrors, encode_value, is_same_data
-from evalstore.migration.table import CheckRow, FormatTable, has_path, split_path
+from evalstore.migration.table import ANY_KEY, CheckRow, FormatTable, has_path, split_path
 from evalstore.text import find_nearest, make_excerpt
 
 _NAMES: Mapping[type, str] = {
@@ -41,6 +41,8 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
     """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
+    if ANY_KEY in table.lists:
+        return  # the keys of the root are names
     # A grader reads the first list of the table that a file has; later ones are hidden.
     first, *hidden_lists = [key for key in table.lists if has_path(value, key)] or [""]
     for path in hidden_lists:

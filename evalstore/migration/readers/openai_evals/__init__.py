@@ -1,0 +1,18 @@
+"""Reads OpenAI's evals: a registry's file with its samples, and what the hosted service gave back of an eval."""
+
+from __future__ import annotations
+
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.readers.openai_evals.hosted import read_criteria, read_items
+from evalstore.migration.readers.openai_evals.registry import read_registry
+from evalstore.migration.table import FormatTable
+
+COMPANIONS = True
+
+
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
+    """Return the questions of a file of evals, the rubric of a hosted eval, or the questions of its output items."""
+    root = legacy.document.value
+    if "testing_criteria" in root:
+        return read_criteria(root, table)
+    return read_items(root, table) if "data" in root else read_registry(legacy, table)

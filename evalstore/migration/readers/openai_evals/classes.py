@@ -1,0 +1,123 @@
+"""What each class of openai/evals asks of an output: the checks that it becomes for one sample, and what they lose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.checks.steps import apply_respelling
+from evalstore.documents import read_value
+from evalstore.errors import LoadError
+from evalstore.migration.value_readings import describe_type
+
+_NEVER = "(?!)"  # a pattern that no text has
+# How FuzzyMatch writes an output and an ideal before it compares them.
+_NORMAL = ["lower", "no_punctuation", "no_articles", "collapse_space", "strip"]
+# A text has half the square of its length of pieces, which all stand in the question.
+_LONGEST_IDEAL = 24
+_LONG = (
+    "an ideal of more than {} characters: that an output is a piece of it passes there, and not "
+    "here"
+)
+_JSON_EQUAL = (
+    "JSON is equal as Python has it: null never equals null, true equals 1, a doubled key counts "
+    "once; here it is equal as JSON"
+)
+_JSON_VALID = "Python's JSON takes NaN, Infinity and doubled keys; here they are no JSON"
+_F1 = "its second score, the F1 of words, is not computed"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleChecks:
+    """The checks of one sample, one of which must pass, what they lose, and remarks on what moves no verdict."""
+
+    checks: tuple[Mapping[str, Any], ...]
+    losses: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def build_checks(class_: str, args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
+    """Return the checks of a sample under a class of `CLASSES`. Raises `LoadError` where the program stops."""
+    return CLASSES[class_](args, row)
+
+
+def _build_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
+    ideals = "|".join(map(re.escape, _read_ideals(row)))
+    pattern = rf"\A(?:{ideals})" if _read_ideals(row) else _NEVER
+    return SampleChecks(({"id": "match", "kind": "regex", "pattern": pattern},))
+
+
+def _build_includes(args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
+    ideals = _read_ideals(row)
+    if not ideals or "" in ideals:
+        pattern = r"\A" if ideals else _NEVER
+        return SampleChecks(({"id": "includes", "kind": "regex", "pattern": pattern},))
+    folds = bool(args.get("ignore_case"))
+    check = {"kind": "must_contain_any", "values": ideals, "case_sensitive": not folds}
+    return SampleChecks(({"id": "includes", **check},))
+
+
+def _build_fuzzy_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
+    """An output matches where it has an ideal in it or is a piece of one, both written alike; nothing matches nothing."""
+    ideals = _read_ideals(row)
+    if not ideals:
+        raise LoadError("its list of ideals is empty: the program stops there")
+    normal = dict.fromkeys(apply_respelling(ideal, _NORMAL) for ideal in ideals)
+    words = [ideal for ideal in normal if ideal]
+    short = [ideal for ideal in words if len(ideal) <= _LONGEST_IDEAL]
+    pieces = dict.fromkeys(piece for ideal in short for piece in _list_pieces(ideal))
+    targets = [*pieces, *([""] if "" in normal else [])]
+    contains = {"id": "contains", "kind": "must_contain_any", "values": words, "on": _NORMAL}
+    piece_of = {"id": "piece_of", "kind": "target_match", "targets": targets, "on": _NORMAL}
+    losses = (_LONG.format(_LONGEST_IDEAL),) if len(short) < len(words) else ()
+    checks = (*([contains] if words else []), *([piece_of] if targets else []))
+    return SampleChecks(checks, losses, (_F1,))
+
+
+def _list_pieces(text: str) -> Iterator[str]:
+    """Yield the pieces of a text that are not empty, as the program writes an output."""
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            yield text[start:end]
+
+
+def _build_json_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
+    values = []
+    for ideal in _read_ideals(row):
+        try:
+            values.append({"const": read_value(ideal, "the ideal")})
+        except LoadError:
+            raise LoadError("an ideal is not JSON: the program stops there") from None
+    schema = {"anyOf": values} if values else {"not": {}}
+    check = {"id": "json_match", "kind": "json_schema", "schema": schema, "extract": "whole"}
+    return SampleChecks((check,), (_JSON_EQUAL,))
+
+
+def _build_json_validator(_: Mapping[str, Any], __: Mapping[str, Any]) -> SampleChecks:
+    check = {"id": "json", "kind": "json_schema", "schema": True, "extract": "whole"}
+    return SampleChecks((check,), (_JSON_VALID,))
+
+
+def _read_ideals(row: Mapping[str, Any]) -> Sequence[str]:
+    """Return the ideals, of which a text is one. Raises `LoadError` for any other value, on which the program stops."""
+    if "ideal" not in row:
+        raise LoadError("it has no ideal: the program stops there")
+    ideal = row["ideal"]
+    ideals = [ideal] if isinstance(ideal, str) else ideal
+    if not isinstance(ideals, list):
+        raise LoadError(f"its ideal is {describe_type(ideal)}: the program stops there")
+    odd = next((item for item in ideals if not isinstance(item, str)), None)
+    if odd is not None or None in ideals:
+        raise LoadError(f"one of its ideals is {describe_type(odd)}: the program stops there")
+    return ideals
+
+
+CLASSES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], SampleChecks]] = {
+    "evals.elsuite.basic.match:Match": _build_match,
+    "evals.elsuite.basic.includes:Includes": _build_includes,
+    "evals.elsuite.basic.fuzzy_match:FuzzyMatch": _build_fuzzy_match,
+    "evals.elsuite.basic.json_match:JsonMatch": _build_json_match,
+    "evals.elsuite.basic.json_validator:JsonValidator": _build_json_validator,
+}

@@ -1,0 +1,286 @@
+"""Reads an eval of OpenAI's hosted service, as the API gave it: testing criteria become checks, output items questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evalstore.errors import LoadError
+from evalstore.migration.artifact_names import UniqueLabels, make_check_ids, make_id, make_slug
+from evalstore.migration.case_reading import APART, refuse_source
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    MigrationNote,
+)
+from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
+from evalstore.migration.prompts.template_braces import escape_literal
+from evalstore.migration.remainder import encode_value, is_same_data
+from evalstore.migration.table import FormatTable
+from evalstore.migration.value_readings import describe_type, is_number, render_input
+from evalstore.model import Kind
+from evalstore.text import make_excerpt
+
+_PLACE = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
+_OUTPUT, _JSON, _ITEM = "sample.output_text", "sample.output_json", "item."
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_VERSION = "1.0.0"
+_UNPROVED = (
+    "what the service did is known by its types alone: grade the saved items again, and compare"
+)
+_NO_READING = "it reads {}, which no check here does"
+_FACTS = JudgeFacts("", "the reply of the service was bound to its schema")
+# Keys of an item that a question has for itself.
+_RESERVED = frozenset(
+    {"id", "input", "messages", "rubric_ref", "bundle", "group", "title", "description"}
+    | {"metadata", "tags", "owner", "context", "criteria", "expected"}
+)
+
+
+class _Criterion(NamedTuple):
+    """The check of one criterion, and its judge where it asks one."""
+
+    check: Mapping[str, Any]
+    judge: ArtifactDraft | None = None
+
+
+def read_criteria(root: Mapping[str, Any], table: FormatTable) -> Extraction:
+    """Return the rubric of an eval: an item passes where all its criteria pass."""
+    criteria = root["testing_criteria"]
+    if not isinstance(criteria, list) or not criteria:
+        return refuse_source("hosted", ("testing_criteria",), "it has no testing criteria")
+    names = [str(one.get("name", "")) if isinstance(one, dict) else "" for one in criteria]
+    ids = make_check_ids(
+        (name, f"criterion_{number}") for number, name in enumerate(names, start=1)
+    )
+    checks, aside, judges, notes = [], [], [], []
+    for index, (raw, id_) in enumerate(zip(criteria, ids, strict=True)):
+        try:
+            criterion = _read_criterion(raw, id_, table)
+        except LoadError as problem:
+            at = ("testing_criteria", index)
+            notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, problem.message))
+            aside.append({"reason": problem.message, "value": encode_value(raw)})
+            continue
+        checks.append({"id": id_, **criterion.check})
+        judges += [criterion.judge] if criterion.judge else []
+    if not checks:
+        refused = refuse_source("hosted", ("testing_criteria",), f"none of its criteria can be said here: {notes[0].reason}")
+        return refused
+    title = root.get("name")
+    value = {
+        **({"title": title} if isinstance(title, str) and title else {}),
+        "checks": checks,
+        "scoring": {"combine": "all_pass"},
+        **({"x_unmapped": aside} if aside else {}),
+    }
+    reasons = (*([APART] if aside else []), _UNPROVED)
+    rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, name=_name_eval(root.get("id"), title))
+    case = LegacyCase(
+        (), root, classify_losses(reasons), reasons, rubric=rubric, notes=tuple(notes)
+    )
+    return Extraction("hosted", cases=(case,), drafts=tuple(judges))
+
+
+def _name_eval(id_: Any, name: Any = None) -> str:
+    words = (word for word in (id_, name) if isinstance(word, str) and make_slug(word))
+    return next(words, "eval")
+
+
+def _read_criterion(raw: Any, id_: str, table: FormatTable) -> _Criterion:
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if kind in table.form["comments"]:
+        raise LoadError(f"{kind}: {table.form['comments'][kind]}")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    if read is None:
+        raise LoadError(f"no criterion is known whose type is {make_excerpt(str(kind))!r}")
+    return read(raw, id_)
+
+
+def _read_string_check(raw: Mapping[str, Any], _: str) -> _Criterion:
+    """Return an equality, or a phrase that must be there; both are also from the item."""
+    operation = raw.get("operation")
+    reading = _read_part(raw.get("input"))
+    value = _read_reference(raw.get("reference"))
+    if operation in {"eq", "ne", "neq"}:
+        negate = {} if operation == "eq" else {"negate": True}
+        return _Criterion({"kind": "target_match", "targets": value, **reading, **negate})
+    if operation in {"like", "ilike"}:
+        case = {"case_sensitive": operation == "like"}
+        return _Criterion({"kind": "must_contain_any", "values": value, **case, **reading})
+    raise LoadError(f"no operation is known that is called {make_excerpt(str(operation))!r}")
+
+
+def _read_part(text: Any) -> dict[str, Any]:
+    """Return which part of the output a criterion reads."""
+    found = _PLACE.fullmatch(text.strip()) if isinstance(text, str) else None
+    place = found[1] if found else ""
+    if place == _OUTPUT:
+        return {}
+    if place.startswith(f"{_JSON}."):
+        path = place.removeprefix(_JSON)
+        if all(_NAME.fullmatch(step) for step in path.split(".")[1:]):
+            return {"on": [{"json_path": f"${path}"}]}
+    raise LoadError(_NO_READING.format(make_excerpt(str(text))))
+
+
+def _read_reference(text: Any) -> Any:
+    """Return the literal text in a list, or the key of the item that has it."""
+    if not isinstance(text, str):
+        raise LoadError(f"its reference is {describe_type(text)} where a text belongs")
+    found = _PLACE.fullmatch(text.strip())
+    if found:
+        return {"from": _read_item_key(found[1])}
+    if _PLACE.search(text):
+        raise LoadError(_NO_READING.format(make_excerpt(text)))
+    return [text]
+
+
+def _read_item_key(place: str) -> str:
+    key = place.removeprefix(_ITEM)
+    if not place.startswith(_ITEM) or not _NAME.fullmatch(key):
+        raise LoadError(_NO_READING.format(make_excerpt(place)))
+    return _rename_key(key)
+
+
+def _rename_key(key: str) -> str:
+    return f"item_{key}" if key in _RESERVED else key
+
+
+def _read_label_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
+    labels, passing = raw.get("labels"), raw.get("passing_labels")
+    if not _is_texts(labels) or not _is_texts(passing) or not set(passing) <= set(labels):
+        raise LoadError("its labels and its passing labels are not lists of texts")
+    ordered = sorted(dict.fromkeys(labels), key=lambda label: label in passing)
+    scores = {label: int(label in passing) for label in ordered}
+    answer = {"score_type": "levels", "level_names": ordered, "level_scores": scores}
+    if len(ordered) == 1:
+        raise LoadError("it has one label, which every output gets")
+    return _ask(raw, id_, answer, {"threshold": 1})
+
+
+def _read_score_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
+    span = raw.get("range") or [0, 1]
+    if not isinstance(span, list) or len(span) != 2 or not all(map(is_number, span)):  # noqa: PLR2004  # its ends
+        raise LoadError("its range is not two numbers")
+    low, high = span
+    if low >= high:
+        raise LoadError("its range ends where it begins, or before")
+    bar = raw.get("pass_threshold")
+    share = (float(bar) - float(low)) / (float(high) - float(low)) if is_number(bar) else None
+    if share is not None and not 0 <= share <= 1:
+        raise LoadError("its threshold is not within its range")
+    threshold = {} if share is None else {"threshold": round(share, 6)}
+    answer = {"score_type": "continuous", "scale": {"min": low, "max": high}}
+    return _ask(raw, id_, answer, threshold)
+
+
+def _ask(
+    raw: Mapping[str, Any], id_: str, answer: Mapping[str, Any], extra: Mapping[str, Any]
+) -> _Criterion:
+    """Return the check that asks a model by the criterion's own messages."""
+    names: dict[str, str] = {}
+    system, words = [], []
+    for role, text in _list_messages(raw.get("input")):
+        is_system = role in {"system", "developer"} and not _PLACE.search(text)
+        (system if is_system else words).append(text if is_system else _render(text, names))
+    sampling = raw.get("sampling_params")
+    sampling = sampling if isinstance(sampling, dict) else {}
+    model = {key: sampling[key] for key in ("temperature", "top_p", "seed") if key in sampling}
+    if isinstance(raw.get("model"), str):
+        model["id"] = raw["model"]
+    value = {
+        "title": str(raw.get("name") or id_),
+        "template": "\n\n".join(words) or "{{ output }}",
+        **({"variables": list(names)} if names else {}),
+        **answer,
+        "model": model | ({"system": "\n\n".join(system)} if system else {}),
+    }
+    judge = ArtifactDraft(Kind.JUDGE, make_id(f"judge_{id_}"), value, facts=_FACTS, name=id_)
+    variables = {name: {"from": key} for name, key in names.items()}
+    given = {"variables": variables} if variables else {}
+    return _Criterion(
+        {"kind": "llm_judge", "judge_prompt_ref": judge.ref, **given, **extra}, judge
+    )
+
+
+def _list_messages(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the role and the text of each message; raises `LoadError` for one that is not text."""
+    for message in value if isinstance(value, list) else ():
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, dict):
+            content = content.get("text")
+        if not isinstance(content, str):
+            raise LoadError("a message of it is not text")
+        yield str(message.get("role", "user")), content
+
+
+def _render(text: str, names: dict[str, str]) -> str:
+    """Return the template of a message; `names` gets each variable with the key of the question that has it."""
+    parts, end = list[str](), 0
+    for found in _PLACE.finditer(text):
+        parts.append(escape_literal(text[end : found.start()]))
+        end = found.end()
+        if found[1] == _OUTPUT:
+            parts.append("{{ output }}")
+            continue
+        key = _read_item_key(found[1])
+        names[key] = key
+        parts.append(f"{{{{ {key} }}}}")
+    return "".join([*parts, escape_literal(text[end:])])
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
+    "string_check": _read_string_check,
+    "label_model": _read_label_model,
+    "score_model": _read_score_model,
+}
+
+
+def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
+    """Return the questions of output items, each pinned to the rubric of its eval; runs share their questions."""
+    rows, labels, cases = root["data"], UniqueLabels(), list[LegacyCase]()
+    if not isinstance(rows, list):
+        return refuse_source("items", ("data",), f"data is {describe_type(rows)}")
+    seen: list[tuple[Any, Any]] = []
+    for index, row in enumerate(rows):
+        item = row.get("datasource_item") if isinstance(row, dict) else None
+        if not isinstance(item, dict):
+            reason = ("it has no datasource_item, so nothing was asked",)
+            cases.append(LegacyCase(("data", index), row, MigrationOutcome.REFUSED, reason))
+            continue
+        known = (row.get("datasource_item_id"), item)
+        if any(is_same_data(known[1], other) and known[0] == id_ for id_, other in seen):
+            reason = ("another run of the same item, whose question is there already",)
+            cases.append(LegacyCase(("data", index), row, MigrationOutcome.UNMAPPED, reason))
+            continue
+        seen.append(known)
+        label = labels.claim(str(known[0]) if known[0] is not None else str(index))
+        cases.append(LegacyCase(("data", index), row, question=_build_question(row, item, label)))
+    eval_ids = {row.get("eval_id") for row in rows if isinstance(row, dict)}
+    name = _name_eval(eval_ids.pop() if len(eval_ids) == 1 else None)
+    head = ArtifactDraft(Kind.DATASET, "suite", {}, ("data",), name=name)
+    return Extraction("items", head, tuple(cases))
+
+
+def _build_question(
+    row: Mapping[str, Any], item: Mapping[str, Any], label: str
+) -> dict[str, Any]:
+    sample = row.get("sample")
+    asked = sample.get("input") if isinstance(sample, dict) else None
+    own = next((item[key] for key in ("input", "question", "prompt") if key in item), None)
+    keys = {_rename_key(key): value for key, value in item.items() if _NAME.fullmatch(str(key))}
+    keys = {key: value for key, value in keys.items() if is_same_data(encode_value(value), value)}
+    ref = make_id(make_slug(_name_eval(row.get("eval_id"))))
+    return {
+        "id": label,
+        "input": render_input(asked or own or item) or " ",
+        "rubric_ref": f"rubric/{ref}@{_VERSION}",
+        **keys,
+    }
