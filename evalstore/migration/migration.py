@@ -304,9 +304,7 @@ def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> 
     return facts
 
 
-def _choose_new_share(
-    suites: Sequence[SuiteFacts], places: Mapping[str, SuiteIdentity]
-) -> Share:
+def _choose_new_share(suites: Sequence[SuiteFacts], places: Mapping[str, SuiteIdentity]) -> Share:
     """Return who shares the rubrics of new suites: all of them, where each has the same one rubric.
 
     A suite of the store with a rubric of its own does not lend it.

@@ -57,6 +57,7 @@ from evalstore.migration.suites.suite_places import SuiteIdentity, find_nearest_
 from evalstore.model import Kind
 from evalstore.runs.run_names import STORED_PATH, decode_path
 
+
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
     """The plan of one source: texts by path, an entry for each case, and the path of what stands for the source.

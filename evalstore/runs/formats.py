@@ -21,6 +21,7 @@ from evalstore.runs.imports import (
     agentv,
     batches,
     deepeval,
+    hosted_evals,
     inspect_log,
     lm_eval,
     openai_evals,
@@ -330,6 +331,16 @@ FORMATS = (
         read_facts=openai_evals.read_log_facts,
     ),
     FileFormat(
+        "output items of OpenAI's hosted evals",
+        {OBJECT},
+        hosted_evals.is_item_list,
+        _by_row(hosted_evals.read_row, *hosted_evals.PLACES),
+        "OpenAI hosted evals",
+        files=".json",
+        has_verdicts=True,
+        migrates="openai_evals",
+    ),
+    FileFormat(
         "a test run of DeepEval",
         {OBJECT},
         deepeval.is_test_run,
@@ -441,7 +452,10 @@ FORMATS = (
         advise=lambda _: "rename the file so that it ends in .parquet",
     ),
 )
-PLACES = frozenset({*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, "samples", "spec"})
+PLACES = frozenset(
+    {*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, *hosted_evals.PLACES}
+    | {"samples", "spec"}
+)
 
 
 class FoundFormat(NamedTuple):

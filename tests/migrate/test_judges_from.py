@@ -213,8 +213,7 @@ def test_nothing_of_the_folder_is_run(program: Path, rows: Path, tmp_path: Path)
 FORMATS: dict[str, tuple[Any, str]] = {
     "skill_creator": (
         {"evals": [{"id": 1, "prompt": "?", "assertions": ["It holds."]}]},
-        "the program's grader is an agent that looks around, which no template can, and --judges-from has no "
-        "skill_creator_statement.yaml, and it does not see the files",
+        "the program's grader is an agent that looks around, which no template can, and --judges-from has no skill",
     ),
     "openrubricrl": (
         {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 10},

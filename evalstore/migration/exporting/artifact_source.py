@@ -44,7 +44,7 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk from sources of a format: datasets, and what kept a remainder."""
+        """Return the artifacts on disk that stand for sources of a format: datasets, and what has a remainder."""
         if self.root is None:
             raise RefError(
                 "a bare repository has no files to export", hint="name releases: dataset/x@1.0.0"

@@ -85,7 +85,11 @@ def _take_implied_names(rubric: Mapping[str, Any], draft: ArtifactDraft) -> Mapp
     for check, other in zip(rubric["checks"], draft.value["checks"], strict=False):
         texts = other.get("variables")
         words = (
-            [take_first_words(text) for text in texts.values() if text.strip()]
+            [
+                take_first_words(text)
+                for text in texts.values()
+                if isinstance(text, str) and text.strip()
+            ]
             if isinstance(texts, dict)
             else []
         )

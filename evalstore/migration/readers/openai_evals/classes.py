@@ -60,7 +60,7 @@ def _build_includes(args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleCh
 
 
 def _build_fuzzy_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    """An output matches where it has an ideal in it or is a piece of one, both written alike; nothing matches nothing."""
+    """Match what has an ideal in it or is a piece of one, both written alike; nothing matches nothing."""
     ideals = _read_ideals(row)
     if not ideals:
         raise LoadError("its list of ideals is empty: the program stops there")
@@ -90,7 +90,7 @@ def _build_json_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChe
             values.append({"const": read_value(ideal, "the ideal")})
         except LoadError:
             raise LoadError("an ideal is not JSON: the program stops there") from None
-    schema = {"anyOf": values} if values else {"not": {}}
+    schema: dict[str, Any] = {"anyOf": values} if values else {"not": {}}
     check = {"id": "json_match", "kind": "json_schema", "schema": schema, "extract": "whole"}
     return SampleChecks((check,), (_JSON_EQUAL,))
 

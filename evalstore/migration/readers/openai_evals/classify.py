@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import make_id, make_slug
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import JudgeFacts
-from evalstore.migration.prompts.template_braces import escape_literal
+from evalstore.migration.prompts.template_braces import escape_literal, find_template_variables
 from evalstore.migration.value_readings import is_number, read_messages
 from evalstore.model import Kind
 
@@ -49,9 +50,11 @@ def draft_judge(
         if place and place not in _OWN_PLACES
     )
     worst_first = sorted(choices, key=lambda choice: levels[choice])
+    rendered = _render(template) + ending.format(choices=", ".join(choices))
+    names |= dict.fromkeys(find_template_variables(rendered))
     value = {
         "title": f"{name} of openai/evals",
-        "template": _render(template) + ending.format(choices=", ".join(choices)),
+        "template": rendered,
         **({"variables": list(names)} if names else {}),
         "score_type": "levels",
         "level_names": worst_first,
@@ -67,16 +70,24 @@ def _read_scores(name: str, choices: list[str], scores: Any) -> dict[str, Any]:
     """Return a score from 0 to 1 of each choice; those of other ranges keep their order and their distances."""
     if scores == "from_strings":
         try:
-            scores = {choice: float(choice) for choice in choices}
-        except ValueError:
+            scores = {choice: Decimal(choice) for choice in choices}
+        except ArithmeticError:
             raise LoadError(f"the choices of {name} are not numbers") from None
     if not isinstance(scores, dict) or not all(is_number(scores.get(one)) for one in choices):
         raise LoadError(_NO_SCORES.format(name))
-    numbers = {choice: float(scores[choice]) for choice in choices}
+    numbers = {choice: scores[choice] for choice in choices}
     low, high = min(numbers.values()), max(numbers.values())
-    if 0 <= low and high <= 1:
-        return {choice: scores[choice] for choice in choices}
-    return {choice: round((number - low) / (high - low or 1), 6) for choice, number in numbers.items()}
+    if low >= 0 and high <= 1:
+        return numbers
+    return {choice: scale_number(number, low, high) for choice, number in numbers.items()}
+
+
+def scale_number(number: int | Decimal, low: int | Decimal, high: int | Decimal) -> int | Decimal:
+    """Return where a number stands between two others, from 0 to 1, to six digits; 0 where these are equal."""
+    span = Decimal(high) - Decimal(low)
+    share = (Decimal(number) - Decimal(low)) / span if span else Decimal(0)
+    # A whole number is written as one, and read again as one.
+    return int(share) if share == int(share) else round(share, 6).normalize()
 
 
 def _read_prompt(name: str, prompt: Any) -> tuple[str, str]:

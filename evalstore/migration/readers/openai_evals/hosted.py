@@ -1,4 +1,4 @@
-"""Reads an eval of OpenAI's hosted service, as the API gave it: testing criteria become checks, output items questions."""
+"""Reads what the API of OpenAI's hosted evals gave: testing criteria become checks, output items questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from evalstore.migration.extraction import (
     MigrationNote,
 )
 from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
-from evalstore.migration.prompts.template_braces import escape_literal
+from evalstore.migration.prompts.template_braces import escape_literal, find_template_variables
+from evalstore.migration.readers.openai_evals.classify import scale_number
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_type, is_number, render_input
@@ -67,8 +68,8 @@ def read_criteria(root: Mapping[str, Any], table: FormatTable) -> Extraction:
         checks.append({"id": id_, **criterion.check})
         judges += [criterion.judge] if criterion.judge else []
     if not checks:
-        refused = refuse_source("hosted", ("testing_criteria",), f"none of its criteria can be said here: {notes[0].reason}")
-        return refused
+        reason = f"none of its criteria can be said here: {notes[0].reason}"
+        return refuse_source("hosted", ("testing_criteria",), reason)
     title = root.get("name")
     value = {
         **({"title": title} if isinstance(title, str) and title else {}),
@@ -150,8 +151,8 @@ def _rename_key(key: str) -> str:
 
 
 def _read_label_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
-    labels, passing = raw.get("labels"), raw.get("passing_labels")
-    if not _is_texts(labels) or not _is_texts(passing) or not set(passing) <= set(labels):
+    labels, passing = _read_texts(raw.get("labels")), _read_texts(raw.get("passing_labels"))
+    if not passing or not set(passing) <= set(labels):
         raise LoadError("its labels and its passing labels are not lists of texts")
     ordered = sorted(dict.fromkeys(labels), key=lambda label: label in passing)
     scores = {label: int(label in passing) for label in ordered}
@@ -169,10 +170,10 @@ def _read_score_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
     if low >= high:
         raise LoadError("its range ends where it begins, or before")
     bar = raw.get("pass_threshold")
-    share = (float(bar) - float(low)) / (float(high) - float(low)) if is_number(bar) else None
+    share = scale_number(bar, low, high) if is_number(bar) else None
     if share is not None and not 0 <= share <= 1:
         raise LoadError("its threshold is not within its range")
-    threshold = {} if share is None else {"threshold": round(share, 6)}
+    threshold = {} if share is None else {"threshold": share}
     answer = {"score_type": "continuous", "scale": {"min": low, "max": high}}
     return _ask(raw, id_, answer, threshold)
 
@@ -182,7 +183,7 @@ def _ask(
 ) -> _Criterion:
     """Return the check that asks a model by the criterion's own messages."""
     names: dict[str, str] = {}
-    system, words = [], []
+    system, words = list[str](), list[str]()
     for role, text in _list_messages(raw.get("input")):
         is_system = role in {"system", "developer"} and not _PLACE.search(text)
         (system if is_system else words).append(text if is_system else _render(text, names))
@@ -191,19 +192,19 @@ def _ask(
     model = {key: sampling[key] for key in ("temperature", "top_p", "seed") if key in sampling}
     if isinstance(raw.get("model"), str):
         model["id"] = raw["model"]
+    template = "\n\n".join(words) or "{{ output }}"
+    braces = find_template_variables(template)
     value = {
         "title": str(raw.get("name") or id_),
-        "template": "\n\n".join(words) or "{{ output }}",
-        **({"variables": list(names)} if names else {}),
+        "template": template,
+        **({"variables": [*names, *braces]} if names or braces else {}),
         **answer,
         "model": model | ({"system": "\n\n".join(system)} if system else {}),
     }
     judge = ArtifactDraft(Kind.JUDGE, make_id(f"judge_{id_}"), value, facts=_FACTS, name=id_)
-    variables = {name: {"from": key} for name, key in names.items()}
+    variables = {name: {"from": key} for name, key in names.items()} | dict(braces)
     given = {"variables": variables} if variables else {}
-    return _Criterion(
-        {"kind": "llm_judge", "judge_prompt_ref": judge.ref, **given, **extra}, judge
-    )
+    return _Criterion({"kind": "llm_judge", "judge_prompt_ref": judge.ref, **given, **extra}, judge)
 
 
 def _list_messages(value: Any) -> Iterator[tuple[str, str]]:
@@ -232,8 +233,10 @@ def _render(text: str, names: dict[str, str]) -> str:
     return "".join([*parts, escape_literal(text[end:])])
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+def _read_texts(value: Any) -> list[str]:
+    """Return a list of texts; an empty one for anything else."""
+    items = value if isinstance(value, list) else []
+    return items if all(isinstance(one, str) for one in items) else []
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
@@ -269,9 +272,7 @@ def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
     return Extraction("items", head, tuple(cases))
 
 
-def _build_question(
-    row: Mapping[str, Any], item: Mapping[str, Any], label: str
-) -> dict[str, Any]:
+def _build_question(row: Mapping[str, Any], item: Mapping[str, Any], label: str) -> dict[str, Any]:
     sample = row.get("sample")
     asked = sample.get("input") if isinstance(sample, dict) else None
     own = next((item[key] for key in ("input", "question", "prompt") if key in item), None)

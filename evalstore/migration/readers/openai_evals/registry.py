@@ -1,4 +1,4 @@
-"""Reads a file of the registry of openai/evals: each eval's samples become questions, graded as its class grades them."""
+"""Reads a file of the registry of openai/evals: samples become questions, graded as the class of their eval does."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from evalstore.migration.extraction import (
     MigrationNote,
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.prompts.template_braces import BRACES
 from evalstore.migration.readers.openai_evals.classes import CLASSES, build_checks
 from evalstore.migration.readers.openai_evals.classify import CLASSIFY, draft_judge
 from evalstore.migration.remainder import encode_value, is_same_data
@@ -32,7 +33,7 @@ _NO_SAMPLES = (
     "its samples {} are not within what was named, or cannot be read: name the folder of the "
     "registry, after `git lfs pull`"
 )
-_NO_SPEC = "{} is no specification of {} that could be read"
+_NO_SPEC = "{} is not there, or has no specification {}"
 
 
 class _Eval(NamedTuple):
@@ -81,7 +82,7 @@ def _list_evals(
     for name, entry in legacy.document.value.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("class"), str):
             continue
-        args = entry.get("args") if isinstance(entry.get("args"), dict) else {}
+        args = entry["args"] if isinstance(entry.get("args"), dict) else {}
         class_, path = entry["class"], args.get("samples_jsonl")
         if class_ == _CHOICES:
             problem = _HUB.format(make_excerpt(str(args.get("dataset", "another place"))))
@@ -100,35 +101,36 @@ def _list_evals(
 def _find_judge(
     eval_: _Eval, legacy: LegacySource, table: FormatTable, notes: list[MigrationNote]
 ) -> ArtifactDraft | None:
-    name = eval_.args.get("modelgraded_spec")
-    path = f"{table.form['specs']}/{str(name).split('/')[-1]}.yaml"
-    document = legacy.read_companion(path) if isinstance(name, str) else None
+    """Return the judge of an eval that asks one; note why there is none."""
+    name = str(eval_.args.get("modelgraded_spec", ""))
+    path = f"{table.form['specs']}/{name.rpartition('/')[2]}.yaml"
+    document = legacy.read_companion(path) if name else None
     specs = document.value if document and isinstance(document.value, dict) else {}
-    try:
-        spec = specs.get(str(name))
-        if not isinstance(spec, dict):
-            raise LoadError(_NO_SPEC.format(make_excerpt(str(name)), path))
-        return draft_judge(str(name), spec, eval_.args, table.form["judge"])
-    except LoadError as problem:
-        reason = problem.message
-        notes.append(MigrationNote((eval_.name,), MigrationOutcome.UNMAPPED, reason))
-        return None
+    spec, problem = specs.get(name), _NO_SPEC.format(path, make_excerpt(name))
+    if isinstance(spec, dict):
+        try:
+            return draft_judge(name, spec, eval_.args, table.form["judge"])
+        except LoadError as error:
+            problem = error.message
+    notes.append(MigrationNote((eval_.name,), MigrationOutcome.UNMAPPED, problem))
+    return None
 
 
 def _read_sample(
     row: Any, pointer: Pointer, label: str, eval_: _Eval, judge: ArtifactDraft | None
 ) -> LegacyCase:
     try:
-        question = _build_question(row, label, judge)
+        question = _build_question(row, label)
         if judge is None:
             asked = build_checks(eval_.class_, eval_.args, row)
             checks, losses, remarks = asked.checks, asked.losses, asked.remarks
         else:
-            checks, losses, remarks = (_build_judge_check(judge, eval_.args),), (), ()
+            checks, losses, remarks = (_build_judge_check(judge, eval_.args, row),), (), ()
     except LoadError as problem:
         outcome = MigrationOutcome.REFUSED
         return LegacyCase(pointer, row, outcome, (problem.message,), document=eval_.samples)
-    combine = "any_pass" if checks[1:] else "all_pass" if judge is None else "weighted_avg"
+    # A choice has a score, which the only check of its rubric gives.
+    combine = "any_pass" if checks[1:] else "all_pass" if judge is None else "min"
     name = "_".join(str(check["id"]) for check in checks)
     rubric = draft_rubric({"checks": list(checks), "scoring": {"combine": combine}}, name)
     return LegacyCase(
@@ -143,34 +145,33 @@ def _read_sample(
     )
 
 
-def _build_question(row: Any, label: str, judge: ArtifactDraft | None) -> dict[str, Any]:
-    """Return the question; what a judge's prompt reads of the sample stands under its own keys."""
+def _build_question(row: Any, label: str) -> dict[str, Any]:
+    """Return the question; what only a judge's prompt reads of the sample is in its check."""
     if not isinstance(row, dict):
         raise LoadError(f"the sample is {describe_type(row)} where an object belongs")
     if "input" not in row:
         raise LoadError("it has no input: the program stops there")
     messages = read_messages(row["input"])
-    names = (judge.value.get("variables") or ()) if judge else ()
-    taken = {key: row[key] for key in names if isinstance(row.get(key), str)}
-    rest = {key: item for key, item in row.items() if key not in {"input", "ideal", *taken}}
+    rest = {key: item for key, item in row.items() if key not in {"input", "ideal"}}
     rest = {key: item for key, item in rest.items() if is_same_data(encode_value(item), item)}
     return {
         "id": label,
         "input": render_input(row["input"]) or " ",
         **({"messages": messages} if messages else {}),
         **({"expected": row["ideal"]} if "ideal" in row else {}),
-        **taken,
         **({"metadata": rest} if rest else {}),
     }
 
 
-def _build_judge_check(judge: ArtifactDraft, args: Mapping[str, Any]) -> dict[str, Any]:
+def _build_judge_check(
+    judge: ArtifactDraft, args: Mapping[str, Any], row: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the check that asks the judge: an argument of the eval fills a variable before the sample does."""
     own = args.get("modelgraded_spec_args")
-    fixed = own if isinstance(own, dict) else {}
-    variables = {
-        name: str(fixed[name]) if name in fixed else {"from": name}
-        for name in judge.value.get("variables", ())
-    }
+    known = {**row, **(own if isinstance(own, dict) else {}), **BRACES}
+    names = judge.value.get("variables", ())
+    if missing := [name for name in names if name not in known]:
+        raise LoadError(f"nothing fills {{{missing[0]}}} in the prompt: the program stops there")
+    variables = {name: str(known[name]) for name in names}
     given = {"variables": variables} if variables else {}
     return {"id": "classify", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **given}

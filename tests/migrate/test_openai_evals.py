@@ -1,0 +1,183 @@
+"""The registry of openai/evals gives the verdicts that its classes gave; hosted evals come in as far as their types say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.checks import evaluate
+from evalstore.documents import read_json
+from evalstore.errors import LoadError
+from evalstore.migration import MigrationOutcome, export, migrate
+from evalstore.migration.readers.openai_evals.classes import CLASSES, build_checks
+from evalstore.model import Verdict
+from tests.shared_data import find_shared
+
+BASIC = "evals.elsuite.basic"
+# What was measured by running the program, held against the checks: equal, or declared in the report of a migration.
+COUNTS = {
+    ("Match", "equal"): 21,
+    ("Match", "declared"): 1,
+    ("Includes", "equal"): 18,
+    ("FuzzyMatch", "equal"): 33,
+    ("JsonMatch", "equal"): 23,
+    ("JsonMatch", "declared"): 6,
+    ("JsonValidator", "equal"): 9,
+    ("JsonValidator", "declared"): 3,
+    ("ModelBasedClassify", "declared"): 60,
+    ("MultipleChoice", "declared"): 7,
+}
+
+
+def compare_vector(vector: dict[str, Any]) -> str:
+    """Return whether the checks of a sample give the measured verdict; declared is what the report says they may not."""
+    class_, expected = vector["assert"]["class"], vector["expect"]
+    if class_ not in CLASSES:
+        return "declared"
+    try:
+        asked = build_checks(class_, vector["assert"].get("args", {}), vector["vars"])
+    except LoadError:
+        return "equal" if "error" in expected else "declared"
+    rubric = {"id": "r", "version": "1.0.0", "checks": [*asked.checks], "scoring": {"combine": "any_pass"}}
+    verdict = evaluate(rubric, vector["output"], {"id": "q", "input": "?"}).verdict
+    is_equal = "pass" in expected and (verdict is Verdict.PASS) == expected["pass"] and verdict is not None
+    return "equal" if is_equal else "declared" if asked.losses else f"differs: {vector['name']}"
+
+
+def test_every_measured_verdict_is_equal_or_declared() -> None:
+    vectors = read_json(find_shared("vectors/openai_vectors.json").read_bytes(), "v").value["vectors"]
+    found = Counter((one["assert"]["class"].rpartition(":")[2], compare_vector(one)) for one in vectors)
+    assert found == COUNTS
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """A registry with one file of evals, their samples, and a specification of a judge."""
+    root = tmp_path / "registry"
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+FILES = {
+    "evals/cities.yaml": f"""\
+cities: {{id: cities.dev.v0, description: Capitals., metrics: [accuracy]}}
+cities.dev.v0: {{class: "{BASIC}.match:Match", args: {{samples_jsonl: cities/match.jsonl}}}}
+cities.near.v0: {{class: "{BASIC}.fuzzy_match:FuzzyMatch", args: {{samples_jsonl: cities/near.jsonl}}}}
+cities.judged.v0:
+  class: evals.elsuite.modelgraded.classify:ModelBasedClassify
+  args: {{samples_jsonl: cities/judged.jsonl, modelgraded_spec: helpful, modelgraded_spec_args: {{mood: kind}}}}
+cities.lost.v0: {{class: "{BASIC}.includes:Includes", args: {{samples_jsonl: cities/lost.jsonl}}}}
+cities.own.v0: {{class: "my.module:Own", args: {{samples_jsonl: cities/match.jsonl}}}}
+""",
+    "modelgraded/helpful.yaml": """\
+helpful:
+  prompt: "Task: {input}\\nAnswer: {completion}\\nTone: {tone}, {mood} {{yes or no}}"
+  choice_strings: ["Yes", "Maybe", "No"]
+  choice_scores: {"Yes": 3, "Maybe": 2, "No": 1}
+  input_outputs: {input: completion}
+""",
+    "data/cities/match.jsonl": '{"input": "France?", "ideal": ["Paris", "paris"]}\n{"input": "Spain?", "ideal": 5}\n',
+    "data/cities/near.jsonl": '{"input": [{"role": "user", "content": "Holland?"}], "ideal": "the Hague", "by": 1}\n',
+    "data/cities/judged.jsonl": '{"input": "Say hello.", "tone": "warm"}\n{"input": "Say it.", "mood": "sad"}\n',
+    "data/cities/lost.jsonl": "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+}
+
+
+def test_a_registry_comes_in_with_its_samples_and_goes_back(registry: Path, tmp_path: Path) -> None:
+    report = migrate(registry, into=tmp_path / "store")
+    found = [(entry.pointer, str(entry.outcome), entry.reason) for entry in report.entries]
+    reasons = {pointer: reason for pointer, _, reason in found if pointer.startswith("/cities")}
+    assert reasons["/cities.own.v0"] == "my.module:Own is code of its own, which is never run"
+    assert "`git lfs pull`" in reasons["/cities.lost.v0"]
+    counts = Counter(entry.outcome for entry in report.entries)
+    assert counts == {"migrated": 2, "lossy": 1, "refused": 2, "unmapped": 2}
+    assert [reason for _, outcome, reason in found if outcome == "refused"] == [
+        "nothing fills {tone} in the prompt: the program stops there",
+        "its ideal is a number: the program stops there",
+    ]
+    judge = read_judge(tmp_path / "store/judges/helpful.yaml")
+    assert judge["template"].startswith(
+        "Task: {{ input }}\nAnswer: {{ output }}\nTone: {{ tone }}, {{ mood }} {{ brace"
+    )
+    assert judge["level_scores"] == {"Yes": 1, "Maybe": pytest.approx(0.5), "No": 0}
+    files = {file.file: file.text for file in export(to="openai_evals", store=tmp_path / "store").files}
+    assert [json.loads(line) for line in files["registry/data/cities/match.jsonl"].splitlines()] == [
+        {"input": "France?", "ideal": ["Paris", "paris"]},
+        {"input": "Spain?", "ideal": 5},
+    ]
+    assert migrate(registry, into=tmp_path / "store").written == ()
+
+
+def read_judge(path: Path) -> dict[str, Any]:
+    from evalstore.documents import read_yaml
+
+    value: dict[str, Any] = read_yaml(path.read_bytes(), path.name).value
+    return value
+
+
+def criterion(kind: str, **keys: Any) -> dict[str, Any]:
+    return {"type": kind, "name": kind, "input": "{{ sample.output_text }}", **keys}
+
+
+ASKED = [
+    {"role": "system", "content": "Be fair."},
+    {"role": "user", "content": "{{item.title}}: {{sample.output_text}}"},
+]
+CRITERIA = [
+    criterion("string_check", reference="{{ item.label }}", operation="eq"),
+    criterion("string_check", reference="no", operation="neq"),
+    criterion("string_check", reference="PAID", operation="ilike", input="{{sample.output_json.state}}"),
+    criterion("label_model", model="m", labels=["kind", "rude"], passing_labels=["kind"]) | {"input": ASKED},
+    criterion("score_model", model="m", range=[1, 5], pass_threshold=4) | {"input": ASKED},
+    criterion("text_similarity", reference="x", evaluation_metric="bleu", pass_threshold=0.5),
+    criterion("python", source="def grade(sample, item): return 1"),
+    criterion("string_check", reference="x", operation="eq", input="{{ item.title }}"),
+]
+EVAL = {"id": "eval_1", "object": "eval", "name": "Labels", "data_source_config": {}, "testing_criteria": CRITERIA}
+ITEMS = {
+    "object": "list",
+    "data": [
+        {"object": "eval.run.output_item", "eval_id": "eval_1", "run_id": run, "datasource_item_id": index,
+         "datasource_item": {"title": word, "label": word}, "results": [{"name": "string_check", "passed": passed}],
+         "sample": {"input": [{"role": "user", "content": word}], "output": [{"role": "assistant", "content": "a"}]}}
+        for run, index, word, passed in (("r1", 0, "a", True), ("r1", 1, "b", False), ("r2", 0, "a", True))
+    ],
+}  # fmt: skip
+
+
+def test_a_hosted_eval_and_its_items_come_in_and_go_back(tmp_path: Path, cli: Any) -> None:
+    (tmp_path / "saved").mkdir()
+    for name, value in (("eval", EVAL), ("items", ITEMS)):
+        (tmp_path / f"saved/{name}.json").write_text(json.dumps(value))
+    report = migrate(tmp_path / "saved", into=tmp_path / "store")
+    unmapped = [entry.reason for entry in report.entries if entry.outcome is MigrationOutcome.UNMAPPED]
+    assert [reason.partition(":")[0] for reason in unmapped] == [
+        "text_similarity",
+        "python",
+        "it reads {{ item.title }}, which no check here does",
+        "another run of the same item, whose question is there already",
+    ]
+    rubric = read_judge(tmp_path / "store/rubrics/eval_1.yaml")
+    assert [check["kind"] for check in rubric["checks"]] == [
+        "target_match", "target_match", "must_contain_any", "llm_judge", "llm_judge",
+    ]  # fmt: skip
+    assert [check.get("threshold") for check in rubric["checks"][3:]] == [1, pytest.approx(0.75)]
+    assert rubric["checks"][0]["targets"] == {"from": "label"}
+    judge = read_judge(tmp_path / "store/judges/eval_1_label_model.yaml")
+    assert judge["model"] == {"id": "m", "system": "Be fair."}
+    assert judge["level_scores"] == {"rude": 0, "kind": 1}
+    texts = {file.file: file.text for file in export(to="openai_evals", store=tmp_path / "store").files}
+    assert {name: json.loads(text) for name, text in texts.items()} == {
+        "saved/eval.json": EVAL,
+        "saved/items.json": ITEMS,
+    }
+    shown = cli("-C", tmp_path / "store", "show", "../saved/items.json")
+    assert "OpenAI hosted evals" in shown.out
+    assert shown.code == 0
