@@ -17,6 +17,7 @@ SHOWN = {
     "ai_eval": "a_dataset",
     "every_eval_ever": "a_run_and_its_rows",
     "legal_eval_v1": "three_tasks",
+    "openai_evals": "a_hosted_eval",
     "openrubricrl": "one_judge",
     "promptfoo": "bread",
     "skill_creator": "statements",

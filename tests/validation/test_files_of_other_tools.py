@@ -19,6 +19,7 @@ FILES = {
     "ai_eval": "a_target/legacy",
     "every_eval_ever": "samples_in_the_aggregate/legacy",
     "legal_eval_v1": "criteria_keep_their_ids/legacy/rows.jsonl",
+    "openai_evals": "a_hosted_eval/legacy/eval.json",
     "openrubricrl": "one_judge/legacy/letters.json",
     "skill_creator": "statements_without_a_name/legacy/evals.json",
 }
