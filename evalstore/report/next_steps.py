@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from evalstore.store.listing import StoreListing
 
 _WORKTREE = "@worktree"
-_MOVE_PINS = "evalstore bump --all --dependents"  # those that an edit of their source left behind
+# Also where what is released now would pin what is released with it as it was before.
+_MOVE_PINS = "evalstore bump --all --dependents"
 
 
 def find_next_steps(result: Any) -> list[str]:
@@ -69,6 +70,8 @@ def _after_migration(report: MigrationReport) -> Iterator[str]:
     if report.written:
         is_again = any(file.state == "updated" for file in report.files)
         yield _write_command("diff") if is_again else _write_command("validate", ".")
+        if is_again and not report.behind:
+            yield _MOVE_PINS
     if report.behind:
         yield _MOVE_PINS
 
@@ -93,7 +96,9 @@ def _after_store_diff(result: StoreDiff) -> Iterator[str]:
     if result.broken:
         yield _write_command("validate")
     elif result.new or any(diff.required_bump for diff in result.diffs):
-        yield _write_command("bump", "--all")
+        changed = [diff.old.ref or "" for diff in result.diffs if diff.required_bump]
+        kinds = {ref.partition("/")[0] for ref in changed}
+        yield _MOVE_PINS if len(kinds) > 1 else _write_command("bump", "--all")
 
 
 def _after_status(status: Status) -> Iterator[str]:
@@ -118,7 +123,9 @@ def _after_status(status: Status) -> Iterator[str]:
     elif any(finding.rule == "pin-behind" for finding in status.findings) and not is_refused:
         yield _MOVE_PINS
     elif wants_bump and not is_refused:
-        yield _write_command("bump", "--all")
+        names = {one.ref for one in changed}
+        is_pinned = any(not names.isdisjoint(one.dependents) for one in changed)
+        yield _MOVE_PINS if is_pinned else _write_command("bump", "--all")
 
 
 def _after_gate(result: GateResult) -> Iterator[str]:
