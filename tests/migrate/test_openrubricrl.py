@@ -176,3 +176,12 @@ def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:
     assert ran.code == 0
     assert [source["dialect"] for source in json.loads(ran.out)["sources"]] == ["exploded"]
     assert "shortness: 0.25" in (tmp_path / "rubrics/letter_quality.yaml").read_text("utf-8")
+
+
+def test_a_discrete_scale_has_whole_grades_alone() -> None:
+    root = {"name": "r", "version": "1.0.0", "criteria": [CRITERION], "scale": {"min": 1, "max": 5, "type": "discrete"}}
+    said = taken(root)
+    assert said.cases[0].outcome is MigrationOutcome.LOSSY
+    assert score(said, lambda _: JudgeReply('{"level": "4"}')) == Fraction(3, 4)
+    # A grade that is none counts as the program counts a reply without one.
+    assert score(said, lambda _: JudgeReply('{"level": "3.7"}')) == 0

@@ -47,6 +47,10 @@ _ODD_METRIC = (
     "load it"
 )
 _UNMEASURED = "no check kind measures it"
+_DISCRETE = (
+    "its scale is discrete: a grade that is not a whole number is no grade here; the program takes "
+    "any"
+)
 _NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"
 _OFF_SCALE = (
     "the score {} is not between {} and {}, the ends of the scale: the program checks no example, "
@@ -75,6 +79,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         *([] if dialect == _WHOLE else [_EXPLODED]),
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
+        *([_DISCRETE] if _list_grades(root, table.form) else []),
     ]
     rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
     why = _UNMEASURED if blends else _ALONE
@@ -131,9 +136,12 @@ def _build_whole(
         escape_braces(_render_criterion(criterion, form)) for criterion in root["criteria"]
     )
     template = form["judge"].format(
-        **_read_scale(root), about=_render_about(root, form), criteria=criteria
+        **_read_scale(root),
+        **_choose_words(root, form),
+        about=_render_about(root, form),
+        criteria=criteria,
     )
-    judge = _build_judge(root, template)
+    judge = _build_judge(root, template, form)
     variables = find_template_variables(judge.value["template"])
     filled = {"variables": variables} if variables else {}
     check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}
@@ -148,9 +156,12 @@ def _build_per_criterion(
 ) -> tuple[ArtifactDraft, ArtifactDraft]:
     """Return the judge of single criteria, and the rubric that asks it about each by its name."""
     template = form["one"].format(
-        **_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n"
+        **_read_scale(root),
+        **_choose_words(root, form),
+        about=_render_about(root, form),
+        criteria="{{ criterion }}\n",
     )
-    judge = _build_judge(root, template, "criterion")
+    judge = _build_judge(root, template, form, "criterion")
     criteria = root["criteria"]
     ids = make_check_ids(
         (item["name"], f"criterion_{number}") for number, item in enumerate(criteria, start=1)
@@ -175,14 +186,34 @@ def _build_per_criterion(
     )
 
 
-def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
-    variables = [*names, *find_template_variables(template)]
+def _list_grades(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[str]:
+    """Return the grades of a discrete scale, which are whole numbers; none where there are others, or too many."""
+    scale = root["scale"]
+    low, high = scale["min"], scale["max"]
+    is_whole = scale.get("type") == "discrete" and low % 1 == 0 and high % 1 == 0
+    if not is_whole or high - low >= form["most_levels"]:
+        return []
+    return [str(grade) for grade in range(int(low), int(high) + 1)]
+
+
+def _choose_words(root: Mapping[str, Any], form: Mapping[str, Any]) -> Mapping[str, str]:
+    words: Mapping[str, str] = form["discrete" if _list_grades(root, form) else "continuous"]
+    return words
+
+
+def _build_judge(
+    root: Mapping[str, Any], template: str, form: Mapping[str, Any], *names: str
+) -> ArtifactDraft:
+    variables, grades = [*names, *find_template_variables(template)], _list_grades(root, form)
     domain = root.get("domain")
     value = {
         "template": template,
         **({"variables": variables} if variables else {}),
-        "score_type": "continuous",
-        "scale": _read_scale(root),
+        **(
+            {"score_type": "levels", "level_names": grades}
+            if grades
+            else {"score_type": "continuous", "scale": _read_scale(root)}
+        ),
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
     return ArtifactDraft(Kind.JUDGE, "judge", value, version=_normalize_version(root))
