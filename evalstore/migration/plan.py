@@ -209,6 +209,7 @@ def _make_case_entry(
 ) -> MigrationEntry:
     stated = read_stated_ref(case)
     document = case.document or context.legacy.document
+    graded_by = rubric.ref if rubric and rubric.kind is Kind.RUBRIC else None
     return MigrationEntry(
         file=document.file,
         pointer=format_json_pointer(case.pointer),
@@ -219,7 +220,7 @@ def _make_case_entry(
         else build_path(rubric)
         if rubric
         else target,
-        rubric=rubric.ref if rubric else context.refs.get(stated, stated) or None,
+        rubric=graded_by or context.refs.get(stated, stated) or None,
         reasons=case.sentences,
         remarks=case.sentences if case.outcome is MigrationOutcome.MIGRATED else case.remarks,
     )

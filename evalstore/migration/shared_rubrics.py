@@ -200,7 +200,7 @@ def _gather_statements(
         return None
     shared, judge = plain[0], None
     if variable != _STATEMENT:
-        judge = _rename_variable(judges.get(shared.get("judge_prompt_ref", "")), variable)
+        judge = ask_about_each(judges.get(shared.get("judge_prompt_ref", "")), variable)
         if judge is None:
             return None
         shared = {**shared, "judge_prompt_ref": judge.ref, _VARIABLE: variable}
@@ -232,7 +232,7 @@ def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any
     return {**rest, **({"variables": others} if others else {})}
 
 
-def _rename_variable(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
+def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
     """Return a judge that reads its statement under the name that `each` has for it; None where that cannot be."""
     template = judge.value["template"] if judge else ""
     renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")

@@ -134,7 +134,17 @@ _REQUIRED = (
     "answer_attribution",
     "evaluation",
 )
-_REQUIRED_INSIDE = {"input": ("raw", "reference"), "evaluation": ("score", "is_correct")}
+# Of a mapping, or of each mapping in a list.
+_REQUIRED_INSIDE = {
+    "input": ("raw", "reference"),
+    "evaluation": ("score", "is_correct"),
+    "token_usage": ("input_tokens", "output_tokens", "total_tokens"),
+    "answer_attribution": (
+        *("turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"),
+    ),
+    "interactions": ("turn_idx", "role"),
+    "messages": ("turn_idx", "role"),
+}
 
 ROW_TRAITS = (
     VersionTrait("it has no score", _lacks_score, first=None),
@@ -221,7 +231,9 @@ def find_row_gaps(row: Record) -> str:
     gaps = [key for key in _REQUIRED if key not in row]
     for name, keys in _REQUIRED_INSIDE.items():
         inner = row.get(name)
-        gaps += [f"{name}.{key}" for key in keys if isinstance(inner, dict) and key not in inner]
+        parts = inner if isinstance(inner, list) else [inner]
+        holders = [part for part in parts if isinstance(part, dict)]
+        gaps += [f"{name}.{key}" for key in keys if any(key not in part for part in holders)]
     return f"it lacks {', '.join(gaps)}, which every published schema requires" if gaps else ""
 
 

@@ -257,3 +257,20 @@ def test_a_kind_that_runs_programs_is_never_taken_for_one_here() -> None:
     assert notes[0].facts["hint"].startswith("ai_eval runs it")
     (case,) = taken(root).cases
     assert case.reasons[0].startswith("fact_mach is not a kind of ai_eval itself")
+
+
+def test_a_dataset_a_rubric_and_a_judge_of_one_name_are_known_again(tmp_path: Path) -> None:
+    check = {"id": "a", "kind": "must_contain_any", "values": ["please"]}
+    sources = {
+        "data": {"questions": [{"id": "a", "input": "?", "criteria": "kind", "rubric_ref": "rubric/tone@1.0"}]},
+        "rubric": {"applicable_bundles": [], "checks": [check], "scoring": {"combine": "all_pass"}},
+        "judge": {"template": "{{ output }}", "score_type": "binary"},
+    }
+    for name, value in sources.items():
+        path = tmp_path / f"source/{name}/tone.json"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(write_json({"id": "tone", "version": "1.0"} | value if name != "data" else value).encode())
+    first = migrate(tmp_path / "source", into=tmp_path / "store")
+    assert sorted(first.written) == ["datasets/tone.yaml", "judges/tone.yaml", "rubrics/tone.yaml"]
+    again = migrate(tmp_path / "source", into=tmp_path / "store")
+    assert (again.written, {file.state for file in again.files}) == ((), {"unchanged"})

@@ -357,6 +357,12 @@ REQUIRED = [
     "evaluation.score",
     "evaluation.is_correct",
 ]
+PARTS = {
+    "token_usage": {"input_tokens": 1, "output_tokens": 1},
+    "answer_attribution": [{"turn_idx": 0, "source": "output.raw", "extracted_value": "A", "is_terminal": True}],
+    "messages": [{"role": "user", "content": "?"}],
+}
+LACKING = ["token_usage.total_tokens", "answer_attribution.extraction_method", "messages.turn_idx"]
 
 
 @pytest.mark.parametrize("key", REQUIRED)
@@ -371,6 +377,15 @@ def test_a_row_says_which_required_key_it_lacks(key: str) -> None:
     said = "; ".join(case.reasons)
     assert (case.outcome is MigrationOutcome.REFUSED) is (key in refused)
     assert (refused.get(key, f"it lacks {key}, which every published schema requires")) in said
+
+
+@pytest.mark.parametrize("key", LACKING)
+def test_a_row_says_which_required_key_a_part_of_it_lacks(key: str) -> None:
+    name = key.partition(".")[0]
+    written = row() | {name: PARTS[name]}
+    source = LegacySource(read_json(write_json([written]), "rows.jsonl"), "rows.jsonl", "", lambda _: None)
+    (case,) = run_reader(source, TABLE).cases
+    assert f"it lacks {key}, which every published schema requires" in "; ".join(case.reasons)
 
 
 def test_a_row_that_lacks_nothing_says_nothing() -> None:

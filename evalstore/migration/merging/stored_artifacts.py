@@ -134,11 +134,14 @@ class StoredArtifacts:
 
     @property
     def suites(self) -> list[StoredArtifact]:
-        """One artifact of each suite, which says whose it is: the one that stands for the source, where one does."""
-        firsts = (
-            min(artifacts, key=lambda artifact: artifact.is_part)
-            for artifacts in self.by_suite.values()
-        )
+        """The artifacts that say whose a suite is: those that stand for a source, of each kind one, where one does.
+
+        A dataset, a rubric and a judge from files of their own may have one name.
+        """
+        firsts: list[StoredArtifact] = []
+        for artifacts in self.by_suite.values():
+            mains = {one.kind: one for one in reversed(artifacts) if not one.is_part}
+            firsts += mains.values() or artifacts[:1]
         return [artifact for artifact in firsts if artifact.origin.file]
 
     def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002  # the word of the command line

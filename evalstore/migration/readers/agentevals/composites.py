@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from evalstore.migration.artifact_names import make_check_ids
+from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.readers.agentevals.grading import (
     AVERAGE,
     PASSES,
@@ -16,11 +18,14 @@ from evalstore.migration.readers.agentevals.grading import (
     parse_bar,
     parse_number,
 )
+from evalstore.migration.readers.agentevals.rubrics import make_exact_weights
 from evalstore.migration.remainder import encode_value
+from evalstore.migration.shared_rubrics import ask_about_each
 from evalstore.text import make_excerpt
 
 ReadMembers = Callable[[SuitePart], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
+_POINT = "criterion"  # the variable of a judge that is asked about one point
 # Default thresholds of the specification's aggregators, where a gate or member below one makes the
 # group 0.
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
@@ -58,10 +63,16 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     inner = read_members(part.enter(key)) if key else Grading()
     if not inner.terms:
         return _read_empty_group(part, inner)
-    group = Term(part.name, part.pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
+    judges = {draft.ref: draft for draft in inner.judges}
+    folded = [
+        _fold_points(term, judges) if kind in _SAYS else (term, None) for term in inner.terms
+    ]
+    members = tuple(term for term, _ in folded)
+    group = Term(part.name, part.pointer, members=members, steps=0, unmapped=inner.unmapped)
     grading = _AGGREGATORS[kind](group, aggregator)
     if isinstance(grading, str):
         return part.set_aside(grading)
+    inner = replace(inner, judges=(*inner.judges, *(judge for _, judge in folded if judge)))
     ignored = [part.enter(name).ignore(f"{key} comes first") for name in hidden]
     key_notes = aggregator.check_keys("aggregator", kind)
     return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
@@ -83,6 +94,40 @@ def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
         unmapped=inner.unmapped,
     )
     return replace(inner, terms=(group,), unmapped=())
+
+
+def _fold_points(
+    term: Term, judges: Mapping[str, ArtifactDraft]
+) -> tuple[Term, ArtifactDraft | None]:
+    """Return a group of points as one check that asks about each of them, and its judge; else the term as it is.
+
+    So such a group can be a member of what is no plain average.
+    """
+    checks = [member.check or {} for member in term.members]
+    refs = {str(check.get("judge_prompt_ref")) for check in checks}
+    is_plain = term.combine == AVERAGE and term.gate is None and not term.unmapped
+    is_of_points = all(
+        check.keys() == {"kind", "judge_prompt_ref", "variables"}
+        and check["variables"].keys() == {_POINT}
+        and member.gate is None
+        and not member.negate
+        for check, member in zip(checks, term.members, strict=True)
+    )
+    judge = ask_about_each(judges.get(next(iter(refs), "")), _POINT)
+    if not checks or len(refs) > 1 or not is_plain or not is_of_points or judge is None:
+        return term, None
+    value = {key: item for key, item in judge.value.items() if not key.startswith("x_")}
+    judge = replace(judge, value=value)
+    ids = make_check_ids(
+        (member.name, f"point_{number}") for number, member in enumerate(term.members, start=1)
+    )
+    weights = make_exact_weights([member.weight for member in term.members])
+    each = [
+        {"id": id_, "text": check["variables"][_POINT], **({"weight": weight} if weight != 1 else {})}
+        for id_, check, weight in zip(ids, checks, weights, strict=True)
+    ]
+    check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "each": each}
+    return replace(term, check=check, members=(), steps=0), judge
 
 
 def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:

@@ -156,7 +156,7 @@ def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict
         }
     ids = list(_make_ids(leaves))
     weights = (
-        dict(zip(ids, _make_exact_weights([term.weight for term in leaves]), strict=True))
+        dict(zip(ids, make_exact_weights([term.weight for term in leaves]), strict=True))
         if weighs
         else {}
     )
@@ -207,7 +207,7 @@ def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> Arti
     return draft_rubric(value, words, pointer)
 
 
-def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
+def make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
     """Return weights as exact decimals; if one has none, all are scaled to whole numbers, which keeps every score."""
     # lcm with 10^12 tells whether a fraction ends within 12 decimals.
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):

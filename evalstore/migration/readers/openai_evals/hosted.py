@@ -267,7 +267,8 @@ def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
         label = labels.claim(str(known[0]) if known[0] is not None else str(index))
         cases.append(LegacyCase(("data", index), row, question=_build_question(row, item, label)))
     eval_ids = {row.get("eval_id") for row in rows if isinstance(row, dict)}
-    name = _name_eval(eval_ids.pop() if len(eval_ids) == 1 else None)
+    # Another name than that of the rubric, which stands for the eval itself.
+    name = f"{_name_eval(eval_ids.pop() if len(eval_ids) == 1 else None)} items"
     head = ArtifactDraft(Kind.DATASET, "suite", {}, ("data",), name=name)
     return Extraction("items", head, tuple(cases))
 
