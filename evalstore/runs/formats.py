@@ -415,6 +415,13 @@ FORMATS = (
         tool="promptfoo",
     ),
     FileFormat(
+        "a trial of Harbor, whose answer is in files of the task",
+        {OBJECT},
+        _has_all("trial_name", "verifier_result"),
+        tool="Harbor",
+        advise=lambda _: "write one line for each trial: {\"id\": …, \"output\": …}",
+    ),
+    FileFormat(
         "conversations without ids",
         {OBJECT},
         _has_all("messages"),

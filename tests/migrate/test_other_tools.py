@@ -1,0 +1,42 @@
+"""A file of a tool that evalstore does not migrate is named as that tool's, with the next step, and never as another's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalstore.migration.detect import detect_format
+from evalstore.migration.table import load_tables
+
+CASE = {"id": "a", "input": "?"}
+SHAPES: dict[str, tuple[Any, str]] = {
+    "a suite": ({"name": "s", "skill": "x", "config": {}, "metrics": [], "tasks": ["tasks/*.yaml"]}, "waza"),
+    "a task": ({"id": "t", "name": "T", "inputs": {"prompt": "Go."}, "expected": {"outcomes": []}}, "waza"),
+    "HealthBench": ([{"prompt_id": "p", "prompt": [], "rubrics": [{"criterion": "x", "points": -2}]}], "HealthBench"),
+    "PRBench": ([{"task": "t", "prompt_0": "?", "prompt_1": None, "rubric": [], "field": "law"}], "PRBench"),
+    "a judge": ({"name": "j", "mlflow_version": "3.17.2", "instructions_judge_pydantic_data": {}}, "MLflow"),
+    "a dataset": ([{"_xact_id": "1", "id": "a", "input": "?", "expected": "x", "metadata": {}}], "Braintrust"),
+    "an experiment": ([{"root_span_id": "r", "input": "?", "output": "x", "scores": {"f": 1}}], "Braintrust"),
+    "a list": ([{"prompt": "?", "expected_response": "x"}], "Microsoft 365"),
+    "items": ({"schemaVersion": "1.0.0", "items": [{"prompt": "?", "expected_response": "x"}]}, "Microsoft 365"),
+    "EvalPort": ({"version": "0.2", "graders": [{"id": "g", "type": "exact"}], "test_cases": [CASE]}, "EvalPort"),
+    "goldens": ([{"input": "?", "expected_output": "x", "context": [], "source_file": "a.md"}], "DeepEval"),
+    "named goldens": ({"goldens": [{"input": "?", "expected_output": "x"}]}, "DeepEval"),
+    "a trial": ({"task_name": "t", "trial_name": "t__1", "verifier_result": {"rewards": {"reward": 1}}}, "Harbor"),
+    "a task of lm-eval": ({"task": "t", "doc_to_text": "{{q}}", "metric_list": []}, "lm-evaluation-harness"),
+    "Ragas": ([{"user_input": "?", "retrieved_contexts": [], "reference": "x"}], "Ragas"),
+    "LangSmith": ([{"inputs": {"q": "?"}, "outputs": {"a": "x"}}], "LangSmith"),
+    "samples": ([{"input": "?", "ideal": "x"}], "openai/evals"),
+    "a taxonomy": ({"id": "f", "version": "1.0", "failure_modes": [{"id": "x"}]}, "failure taxonomy of ai_eval"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_it_is_named_as_its_own(name: str) -> None:
+    value, tool = SHAPES[name]
+    match = detect_format(value, load_tables())
+    assert match.table is None
+    assert match.shape is not None
+    assert tool in match.reason
+    assert "`" in match.reason or tool in {"Harbor", "EvalPort", "failure taxonomy of ai_eval"}
