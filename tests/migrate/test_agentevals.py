@@ -645,12 +645,24 @@ def test_fields_are_weighed_where_nothing_is_left_out(output: Any, wanted: Any) 
     assert score(said, said.cases[0], json.dumps(output), [], None).score == wanted
 
 
-ODD_PATTERNS = ["(?i)a", "a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]
+ODD_PATTERNS = ["a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]
 
 
-@pytest.mark.parametrize("pattern", [*ODD_PATTERNS, "[", "(", "a{2}{3}"])
+@pytest.mark.parametrize("pattern", [*ODD_PATTERNS, "(", "a{2}{3}", "a\\Z"])
 def test_a_pattern_that_the_languages_read_otherwise_is_never_called_migrated(pattern: str) -> None:
     assert only([{"type": "regex", "value": pattern}]).outcome is MigrationOutcome.LOSSY
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"), [("(?i)a", 0), ("[", 0), ("(a|[b", 0), ("[(?i)]", 1), ("\\[|a", 1), ("[[]|a", 1)]
+)
+@pytest.mark.parametrize("negate", [False, True])
+def test_a_pattern_that_does_not_compile_there_never_matches(pattern: str, wanted: int, *, negate: bool) -> None:
+    said = taken({"tests": [{"id": "a", "criteria": "x", "input": "y",
+                             "assertions": [{"type": "regex", "value": pattern, "negate": negate}]}]})  # fmt: skip
+    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
+    assert score(said, said.cases[0], "a (i)", [], None).score == (1 - wanted if negate else wanted)
+    assert any("does not compile" in note.reason for note in said.cases[0].notes) is (wanted == 0)
 
 
 @pytest.mark.parametrize("flags", ["g", "y", "u", "gi", "x", "ii"])

@@ -8,7 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.languages.patterns import compile_pattern, find_dialect_difference
-from evalstore.migration.javascript.patterns import translate_pattern
+from evalstore.migration.extraction import MigrationNote
+from evalstore.migration.javascript.patterns import find_syntax_error, translate_pattern
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import (
     Check,
     Grading,
@@ -24,6 +26,11 @@ from evalstore.migration.readers.agentevals.grading import (
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
+_NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
+_NEVER_COMPILES = (
+    "the pattern {} does not compile in JavaScript ({}): the runner gives it 0 for every answer and "
+    "says nothing, and it never matches here"
+)
 _FLAGS = "ims"
 # Paths of JSON fields: names behind dots, indexes in brackets.
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
@@ -88,6 +95,10 @@ def read_pattern(part: SuitePart) -> Grading:
         return part.enter("value").skip("its value is not text")
     if open_ := describe_open_places(value, part.scope):
         return part.set_aside(open_)
+    if error := find_syntax_error(value):
+        remark = _NEVER_COMPILES.format(make_excerpt(value, SHORT_EXCERPT), error)
+        note = MigrationNote((*part.pointer, "value"), MigrationOutcome.MIGRATED, remark)
+        return part.grade(dict(_NEVER)) + Grading(notes=(note,))
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
     unknown_flags = "".join(
         sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1})
