@@ -28,7 +28,7 @@ from evalstore.migration.exporting.export_result import (
     ExportResult,
     UnexportedFile,
 )
-from evalstore.migration.exporting.round_trip import check_unchanged
+from evalstore.migration.exporting.round_trip import LoadArtifact, check_unchanged
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
 from evalstore.migration.legacy_files import parse_whole, render_legacy
@@ -38,7 +38,7 @@ from evalstore.migration.prompts.judge_prompts import collect_stored_prompts
 from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Kind, Ref, parse_ref
+from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.model.question_params import list_value_keys
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
@@ -217,6 +217,20 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
 def _export_remainder(
     ref: Ref, table: FormatTable, artifacts: ArtifactSource
 ) -> list[ExportedFile]:
+    """Restore a source from what its artifacts pin; of files that a migration edited since, from these files."""
+    try:
+        return _restore_source(ref, table, artifacts, artifacts.load_artifact)
+    except RefusedError:
+        if ref.type is not PinType.WORKTREE:
+            raise
+        with suppress(EvalstoreError):
+            return _restore_source(ref, table, artifacts, artifacts.load_unreleased)
+        raise
+
+
+def _restore_source(
+    ref: Ref, table: FormatTable, artifacts: ArtifactSource, load: LoadArtifact
+) -> list[ExportedFile]:
     """Restore a source and its companions from the remainder, and check that they still mean what the store says."""
     main, questions = (
         artifacts.load_dataset(ref)
@@ -243,7 +257,7 @@ def _export_remainder(
         if has_references(row["x_source"]) or (asks and "pin" not in row["x_source"])
     )
     refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
-    rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
+    rubrics = {ref: load(parse_ref(ref)).value for ref in refs}
     restored = restore_files(whole, rubrics, table)
     text = render_legacy(restored.pop(""), source["file"])
     # The rendered text is parsed and extracted again: what counts is what a migration of it would
@@ -252,9 +266,7 @@ def _export_remainder(
     companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
     checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())]
     pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
-    prompts = collect_stored_prompts(
-        (artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table
-    )
+    prompts = collect_stored_prompts((load(parse_ref(pin)).value for pin in pins), table)
     legacy = LegacySource(
         document,
         source["file"],
@@ -265,7 +277,7 @@ def _export_remainder(
         list_companions=partial(_list_matching, companions),
     )
     extraction = run_reader(legacy, table)
-    check_unchanged(extraction, main, questions, artifacts.load_artifact)
+    check_unchanged(extraction, main, questions, load)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(
         f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in broken

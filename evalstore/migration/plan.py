@@ -33,6 +33,7 @@ from evalstore.migration.merging.stored_artifacts import (
     find_row_pins,
     index_rows,
     list_inputs,
+    list_words,
 )
 from evalstore.migration.outcome import (
     FileState,
@@ -237,7 +238,8 @@ def survey_source(context: SourceContext) -> SuiteFacts | None:
     inputs = list_inputs(case.question for case in extraction.usable_cases)
     file, format_ = _name_file(context), context.table.format
     folder_file, shape = context.table.named_by_folder, _find_one_shape(context)
-    return SuiteFacts(file, format_, main.kind, extraction.name, inputs, folder_file, shape)
+    words = list_words(case.question for case in extraction.usable_cases)
+    return SuiteFacts(file, format_, main.kind, extraction.name, inputs, folder_file, shape, words)
 
 
 def _find_one_shape(context: SourceContext) -> str:

@@ -419,7 +419,7 @@ FORMATS = (
         {OBJECT},
         _has_all("trial_name", "verifier_result"),
         tool="Harbor",
-        advise=lambda _: "write one line for each trial: {\"id\": …, \"output\": …}",
+        advise=lambda _: 'write one line for each trial: {"id": …, "output": …}',
     ),
     FileFormat(
         "conversations without ids",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evalstore.migration import migrate
+from evalstore.migration import export, migrate
 
 Git = Callable[..., str]
 Run = Callable[..., Any]
@@ -459,3 +459,19 @@ def test_a_dataset_names_the_rubric_of_another_file_by_its_id_in_the_store(
         assert ran.code == 0, ran.err
         (back,) = out.rglob("dataset.yaml")
         assert load(back) == load(repo / f"legacy/{folder}/dataset.yaml")
+
+
+def test_a_suite_of_one_nameless_question_keeps_its_suite_when_its_text_is_edited(tmp_path: Path) -> None:
+    source = tmp_path / "source/letters/evals.json"
+    source.parent.mkdir(parents=True)
+    for season, states in (("spring", {"new"}), ("autumn", {"updated", "unchanged"})):
+        case = {"prompt": f"Write a short letter to a friend about {season}.", "assertions": ["Is short."]}
+        source.write_text(json.dumps([case]))
+        report = migrate(source, into=tmp_path / "store")
+        assert {str(file.state) for file in report.files} == states
+    assert [path.name for path in (tmp_path / "store/datasets").iterdir()] == ["letters.yaml"]
+    (given,) = export(to="skill_creator", store=tmp_path / "store").files
+    assert json.loads(given.text) == [case]
+    # Another question in a file of the same name is another suite.
+    source.write_text(json.dumps([{"prompt": "Which is the largest lake?", "assertions": ["Is short."]}]))
+    assert "new" in {str(file.state) for file in migrate(source, into=tmp_path / "store").files}

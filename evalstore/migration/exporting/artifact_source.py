@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from evalstore.documents import read_yaml
-from evalstore.errors import GitError, RefError
+from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import list_below, read_below
 from evalstore.migration.merging.stored_artifacts import read_stored_rows
 from evalstore.model import (
@@ -84,6 +84,14 @@ class ArtifactSource:
                 f"{ref} is not here: the file has version {artifact.version}, and no release is tagged"
             )
         return artifact
+
+    def load_unreleased(self, ref: Ref) -> Artifact:
+        """Return the file on disk that a pin means once it is released: one with the same version; else the release."""
+        with suppress(EvalstoreError):
+            artifact = self._read_on_disk(ref)
+            if ref.version and str(ref.version) == artifact.version:
+                return artifact
+        return self.load_artifact(ref)
 
     def _read_on_disk(self, ref: Ref) -> Artifact:
         if self.root is None:

@@ -248,6 +248,14 @@ def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     )
 
 
+def list_words(rows: Iterable[Any]) -> frozenset[int]:
+    """Return the hashes of the words of the only question; nothing where there are several, or none."""
+    inputs = [row.get("input") for row in rows if isinstance(row, dict)]
+    if len(inputs) != 1 or not isinstance(inputs[0], str):
+        return frozenset()
+    return frozenset(map(hash, inputs[0].casefold().split()))
+
+
 def hash_file(root: Path, path: str) -> str:
     """Return the SHA-256 of a file; empty where it cannot be read."""
     with suppress(LoadError):

@@ -25,7 +25,7 @@ class SuiteFacts:
 
     `kind` is that of the artifact that stands for it. `folder_file` is a file name that says
     nothing: the folder does. `shape` is the digest of the one rubric that its cases share; empty
-    where they have several.
+    where they have several. `words` are hashes of the words of a suite's only question.
     """
 
     file: str
@@ -35,6 +35,7 @@ class SuiteFacts:
     inputs: frozenset[int] = frozenset()
     folder_file: str | None = None
     shape: str = ""
+    words: frozenset[int] = frozenset()
 
 
 def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:

@@ -14,6 +14,7 @@ from evalstore.migration.merging.stored_artifacts import (
     StoredArtifact,
     StoredArtifacts,
     list_inputs,
+    list_words,
 )
 from evalstore.migration.suites.suite_names import SuiteFacts, choose_suite_ids
 from evalstore.model import Kind
@@ -54,6 +55,11 @@ class _StoredSuite:
     store: StoredArtifacts
     is_gone: bool
     is_missing: bool
+
+    @cached_property
+    def words(self) -> frozenset[int]:
+        value: Mapping[str, Any] = self.store.read_value(self.artifact) or {}
+        return list_words(value.get("questions") or ())
 
     @property
     def may_have_moved(self) -> bool:
@@ -216,7 +222,14 @@ def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
         suite.kind is not Kind.DATASET
         or not suite.inputs
         or not suite.inputs.isdisjoint(match.inputs)
+        or _has_same_words(suite, match)
     )
+
+
+def _has_same_words(suite: SuiteFacts, match: _StoredSuite) -> bool:
+    """Whether two suites of one question each ask for much the same: its text was edited."""
+    common = len(suite.words & match.words)
+    return common * 2 >= max(len(suite.words), len(match.words), 1)
 
 
 def _match_by_questions(

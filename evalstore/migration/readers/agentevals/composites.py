@@ -64,9 +64,7 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     if not inner.terms:
         return _read_empty_group(part, inner)
     judges = {draft.ref: draft for draft in inner.judges}
-    folded = [
-        _fold_points(term, judges) if kind in _SAYS else (term, None) for term in inner.terms
-    ]
+    folded = [_fold_points(term, judges) if kind in _SAYS else (term, None) for term in inner.terms]
     members = tuple(term for term, _ in folded)
     group = Term(part.name, part.pointer, members=members, steps=0, unmapped=inner.unmapped)
     grading = _AGGREGATORS[kind](group, aggregator)
@@ -123,7 +121,11 @@ def _fold_points(
     )
     weights = make_exact_weights([member.weight for member in term.members])
     each = [
-        {"id": id_, "text": check["variables"][_POINT], **({"weight": weight} if weight != 1 else {})}
+        {
+            "id": id_,
+            "text": check["variables"][_POINT],
+            **({"weight": weight} if weight != 1 else {}),
+        }
         for id_, check, weight in zip(ids, checks, weights, strict=True)
     ]
     check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "each": each}
