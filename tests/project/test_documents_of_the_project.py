@@ -326,9 +326,48 @@ def test_a_maintainer_of_ai_best_practices_goes_from_a_clone_to_a_push(
         shutil.copytree(ROOT / source, origin / "evals" / name)
     git("add", ".")
     git("commit", "-qm", "suites")
-    page = PAGES["docs/drupal.md"]
+    page = PAGES["docs/drupal.md"].partition(DRUPAL_RUN)[0]
     compare_with_page(page, play(page, cli, tmp_path, git, origin), ("status --check",))
     assert "refs/tags/dataset/drupal_forms@1.0.0" in git("show-ref")  # the release was pushed
+
+
+def test_a_site_goes_from_its_export_to_an_audit(cli: Callable[..., Any], tmp_path: Path) -> None:
+    rows = {"hours": "When does the library open on Sundays?", "renewal": "How do I renew a book?"}
+    answers = {"old": "At ten o'clock, says the account page.", "new": "I think at noon."}
+    check = {"id": "names_it", "kind": "must_contain_any", "values": ["ten o'clock", "account page"]}
+    judge = {"template": "{{ input }}\n{{ output }}\nIs it warm? Say yes or no.", "score_type": "binary"}
+    files: dict[str, Any] = {
+        "eval/desk.json": {
+            "label": "Library desk",
+            "questions": [
+                {"id": id_, "input": text, "criteria": "right", "rubric_ref": "rubric/desk_answers@1.0"}
+                for id_, text in rows.items()
+            ],
+        },
+        "eval/desk_answers.json": {
+            "id": "desk_answers", "version": "1.0", "applicable_bundles": [],
+            "checks": [check], "scoring": {"combine": "all_pass"},
+        },
+        "eval/warmth.json": {"id": "warmth", "version": "1.0", **judge},
+    }  # fmt: skip
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(value), "utf-8")
+    (tmp_path / "export").mkdir()
+    for model, answer in answers.items():
+        outputs = {"hours": answer, "renewal": answers["old"]}
+        lines = (
+            json.dumps(
+                {"schema_version": "instance_level_eval_0.2.2", "evaluation_id": "desk", "model_id": model,
+                 "evaluation_name": "desk", "sample_id": id_, "interaction_type": "single_turn",
+                 "input": {"raw": text, "reference": [""]}, "output": {"raw": [outputs[id_]]},
+                 "answer_attribution": [], "evaluation": {"score": 4.2, "is_correct": True}}
+            )
+            for id_, text in rows.items()
+        )  # fmt: skip
+        (tmp_path / f"export/{model}_samples.jsonl").write_text("\n".join(lines), "utf-8")
+    page = PAGES["docs/drupal.md"].partition(DRUPAL_RUN)[2]
+    compare_with_page(page, play(page, cli, tmp_path))
 
 
 @pytest.mark.heavy
@@ -353,6 +392,7 @@ def answer_as_a_judge(prompt: str) -> str:
     return json.dumps({"rationale": "It says what to do.", "score": 0 if bad else 5})
 
 
+DRUPAL_RUN = "## Score a Drupal run"
 PLAYED = {"README.md", "docs/tutorial.md", "docs/index.md", "docs/drupal.md", "docs/tuning.md"}  # by tests of their own
 # What needs a cluster, a process, a run of the reader's own, or the fingerprint of a change that nobody made.
 ELSEWHERE = re.compile(r"--scheduler|--run RUN|accept 0f3a|--rows parquet")
