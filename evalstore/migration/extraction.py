@@ -64,7 +64,7 @@ class JudgePrompts:
         return self.judges.get(judge["id"]) or make_judge_draft(judge)
 
     def put_words(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return a draft in the program's words; else it says why it is evalstore's own, where others were looked for."""
+        """Return a draft in the program's words; else one that says why it is evalstore's own."""
         if draft.is_common and draft.id in self.judges:
             return self.judges[draft.id]
         why = self.problems.get(draft.id, self.problem)
