@@ -48,7 +48,7 @@ _ODD_METRIC = (
 )
 _UNMEASURED = "no check kind measures it"
 _DISCRETE = (
-    "its scale is discrete: a grade that is not a whole number is no grade here; the program takes "
+    "its scale is discrete: a grade that is not a whole number does not count; the program takes "
     "any"
 )
 _NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"

@@ -25,7 +25,7 @@ _JSON_EQUAL = (
     "JSON is equal as Python has it: null never equals null, true equals 1, a doubled key counts "
     "once; here it is equal as JSON"
 )
-_JSON_VALID = "Python's JSON takes NaN, Infinity and doubled keys; here they are no JSON"
+_JSON_VALID = "Python's JSON takes NaN, Infinity and doubled keys; here they are not JSON"
 _F1 = "its second score, the F1 of words, is not computed"
 
 
