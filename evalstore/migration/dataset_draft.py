@@ -10,7 +10,12 @@ from evalstore.documents import Document, format_json_pointer
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.merging.artifact_merge import is_same_artifact
-from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
+from evalstore.migration.remainder import (
+    BESIDE,
+    encode_value,
+    find_case_remainder,
+    find_root_remainder,
+)
 from evalstore.migration.row_origins import fold_rows
 from evalstore.migration.shared_rubrics import SharedCase, fill_rubric
 from evalstore.migration.table import FormatTable
@@ -99,7 +104,7 @@ def fold_companions(context: SourceContext) -> dict[str, Any]:
         )
         for path, document in context.companions.items()
     }
-    return {"beside": remainders} if remainders else {}
+    return {BESIDE: remainders} if remainders else {}
 
 
 def _build_row(
@@ -138,4 +143,4 @@ def _build_row(
 
 def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
     paths = [path for path, document in context.companions.items() if document is case.document]
-    return {**({"beside": paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}
+    return {**({BESIDE: paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}

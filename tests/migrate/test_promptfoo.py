@@ -11,6 +11,7 @@ import pytest
 from evalstore.documents import read_legacy_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render
+from tests.migrate.promptfoo_grading import read_config
 from tests.shared_data import SHARED
 
 HERE = Path(__file__).resolve()
@@ -178,6 +179,27 @@ def test_the_user_decides_what_a_file_is(name: str, tmp_path: Path) -> None:
     for path in (source, source.parent):
         report = migrate([path], into=tmp_path / "store", format="agentevals", dry_run=True)
         assert [read.format for read in report.sources] == ["agentevals"]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "newer", "older"),
+    [
+        ({"type": "contains-all", "value": '"b, c", d'}, ["b, c", "d"], ['"b', 'c"', "d"]),
+        ({"type": "contains-any", "value": [1.0, "{{ w }}"]}, ["1", "b"], ["1", "b"]),
+        ({"type": "contains", "value": 0}, ["0"], None),
+        ({"type": "not-levenshtein", "value": "b", "threshold": 0}, True, None),
+    ],
+)
+def test_a_release_reads_as_it_was_measured(assertion: dict[str, Any], newer: Any, older: Any) -> None:
+    text = json.dumps({"prompts": ["{{ w }}"], "tests": [{"vars": {"w": "b"}, "assert": [assertion]}]})
+    found = []
+    for release in ("0.121", "0.118"):
+        rubric = read_config(text, "config.json", {}, release).cases[0].rubric
+        check = rubric.value["checks"][0] if rubric else {}
+        found.append(check.get("values", check.get("negate")))
+    assert found == [newer, older]
+    asked = read_config(text, "config.json", {}, None)
+    assert ("--dialect" in "".join(note.reason for note in asked.notes)) == (newer != older)
 
 
 @pytest.mark.parametrize("name", TOOLS)

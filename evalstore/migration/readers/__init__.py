@@ -37,7 +37,7 @@ from evalstore.migration.outcome import (
     find_judge_loss,
     find_worst_outcome,
 )
-from evalstore.migration.remainder import decode_value, restore_case, restore_root
+from evalstore.migration.remainder import BESIDE, decode_value, restore_case, restore_root
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.shared_rubrics import restore_values
 from evalstore.migration.table import FormatTable
@@ -157,7 +157,7 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
     """
     if getattr(_load_reader(table), "WHOLE", False):
         source = main["x_source"]
-        kept = {"": source["kept"], **source.get("beside", {})}
+        kept = {"": source["kept"], **source.get(BESIDE, {})}
         return {path: decode_value(value) for path, value in kept.items()}
     main, rubrics = restore_values(fill_rows(main), rubrics)
     if restore := getattr(_load_reader(table), "restore", None):
@@ -175,9 +175,9 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
     return {
         path: restore_root(
             remainder,
-            [(place["pointer"], case) for place, case in cases if place.get("beside", "") == path],
+            [(place["pointer"], case) for place, case in cases if place.get(BESIDE, "") == path],
         )
-        for path, remainder in {"": kept, **source.get("beside", {})}.items()
+        for path, remainder in {"": kept, **source.get(BESIDE, {})}.items()
     }
 
 

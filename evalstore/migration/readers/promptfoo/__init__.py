@@ -38,7 +38,7 @@ from evalstore.migration.readers.promptfoo.grading import (
 )
 from evalstore.migration.readers.promptfoo.prompts import PromptList, find_prompts
 from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_known
-from evalstore.migration.remainder import encode_value
+from evalstore.migration.remainder import BESIDE, encode_value
 from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_unknown_keys
@@ -166,7 +166,7 @@ def _draft_head(suite: _ReleaseSuite) -> ArtifactDraft:
     source = {
         "measured": suite.release.measured,
         "kept": encode_value(suite.legacy.document.value),
-        **({"beside": beside} if beside else {}),
+        **({BESIDE: beside} if beside else {}),
     }
     said = {"description": description} if isinstance(description, str) else {}
     name = find_suite_name(suite.root, suite.table)
@@ -289,7 +289,7 @@ def _build_question(
         **({"title": description} if isinstance(description, str) and description else {}),
         "metadata": {**metadata, **({"vars": dict(variables)} if variables else {})},
         "x_source": {
-            **({"beside": paths[0]} if paths else {}),
+            **({BESIDE: paths[0]} if paths else {}),
             "pointer": format_json_pointer(pointer),
         },
     }

@@ -111,7 +111,7 @@ def grade_assertions(
             raise StopError("an assertion is not an object with a type")
         if one.raw["type"] == SET:
             if in_set:
-                raise StopError("a set of assertions is within another")
+                raise StopError("a set of assertions holds another")
             _add_set(one, form, transforms, grading)
         else:
             _add_assertion(one, form, transforms, grading)
