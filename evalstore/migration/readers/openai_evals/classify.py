@@ -19,7 +19,7 @@ CLASSIFY = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
 # What a judge here has of its own.
 _OWN_PLACES = {"input": "input", "completion": "output", "ideal": "expected"}
 _FACTS = JudgeFacts(
-    "how it is told to answer is said in words of ours",
+    "how it shall answer is said in our own words",
     "the program takes the first choice that begins or ends a line, and the lowest score for none",
 )
 _NO_SCORES = (
