@@ -47,4 +47,4 @@ own = [
     }
     for case in found.test_results
 ]
-json.dump({"test_run_*.json": own}, sys.stdout)
+json.dump({"found/test_run_*.json": own}, sys.stdout)

@@ -42,7 +42,7 @@ own = {}
 for form in ("eval", "json"):
     model = get_model("mockllm/model", custom_outputs=[make_output(number) for number in range(300)])
     (log,) = eval(task, model=model, log_format=form, log_dir=form, display="none")
-    own[f"*.{form}"] = found = []
+    own[f"{form}/*.{form}"] = found = []
     for one in log.samples:
         checks = {}
         for name, score in one.scores.items():

@@ -49,5 +49,6 @@ def describe(task, row):
 
 
 json.dump(
-    {f"samples_{task}_*.jsonl": [describe(task, row) for row in rows] for task, rows in samples.items()}, sys.stdout
+    {f"out/*/samples_{task}_*.jsonl": [describe(task, row) for row in rows] for task, rows in samples.items()},
+    sys.stdout,
 )
