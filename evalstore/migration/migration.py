@@ -175,7 +175,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             equal checks. By default new suites share one rubric where it is the same for all of
             them, else each suite has its own.
         judges_from: The folder of the legacy program, whose prompts the judges take over, or of
-            judges of one's own, each in a file named as the judge that it stands for; nothing in it
+            judges of one's own, each in a file named as the judge that it replaces; nothing in it
             is run.
         watch: Wraps the iteration over the sources, as a progress bar does.
         watch_survey: Wraps the one before it, which finds what the suites are called.
