@@ -155,7 +155,7 @@ def test_a_comparison_says_what_its_document_says() -> None:
     read = require_inert(page)
     assert f"next version is {found['next_version']}" in read.words
     for finding in found["findings"]:
-        assert finding["message"] in read.words
+        assert finding["message"][:40] in read.words  # a page shortens a long value
         assert finding["fingerprint"] in read.words
     assert set(re.findall(r'<option class="o([a-z])', page)) == {*"ldr"}
     same = require_inert(render(compare(old, old), "html"))
