@@ -645,10 +645,10 @@ def test_fields_are_weighed_where_nothing_is_left_out(output: Any, wanted: Any) 
     assert score(said, said.cases[0], json.dumps(output), [], None).score == wanted
 
 
-ODD_PATTERNS = ["a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]
+ODD_PATTERNS = ["a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "\\p{L}"]
 
 
-@pytest.mark.parametrize("pattern", [*ODD_PATTERNS, "(", "a{2}{3}", "a\\Z"])
+@pytest.mark.parametrize("pattern", [*ODD_PATTERNS, "a\\Z"])
 def test_a_pattern_that_the_languages_read_otherwise_is_never_called_migrated(pattern: str) -> None:
     assert only([{"type": "regex", "value": pattern}]).outcome is MigrationOutcome.LOSSY
 

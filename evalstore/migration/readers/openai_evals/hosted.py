@@ -91,18 +91,18 @@ def _name_eval(id_: Any, name: Any = None) -> str:
 
 
 def _read_criterion(raw: Any, id_: str, table: FormatTable) -> _Criterion:
-    kind = raw.get("type") if isinstance(raw, dict) else None
+    kind = str(raw.get("type")) if isinstance(raw, dict) else ""
     if kind in table.form["comments"]:
         raise LoadError(f"{kind}: {table.form['comments'][kind]}")
-    read = _READERS.get(kind) if isinstance(kind, str) else None
+    read = _READERS.get(kind)
     if read is None:
-        raise LoadError(f"no criterion is known whose type is {make_excerpt(str(kind))!r}")
+        raise LoadError(f"no criterion is known whose type is {make_excerpt(kind)!r}")
     return read(raw, id_)
 
 
 def _read_string_check(raw: Mapping[str, Any], _: str) -> _Criterion:
     """Return an equality, or a phrase that must be there; both are also from the item."""
-    operation = raw.get("operation")
+    operation = str(raw.get("operation"))
     reading = _read_part(raw.get("input"))
     value = _read_reference(raw.get("reference"))
     if operation in {"eq", "ne", "neq"}:
@@ -111,7 +111,7 @@ def _read_string_check(raw: Mapping[str, Any], _: str) -> _Criterion:
     if operation in {"like", "ilike"}:
         case = {"case_sensitive": operation == "like"}
         return _Criterion({"kind": "must_contain_any", "values": value, **case, **reading})
-    raise LoadError(f"no operation is known that is called {make_excerpt(str(operation))!r}")
+    raise LoadError(f"no operation is known that is called {make_excerpt(operation)!r}")
 
 
 def _read_part(text: Any) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
         seen.append(known)
         label = labels.claim(str(known[0]) if known[0] is not None else str(index))
         cases.append(LegacyCase(("data", index), row, question=_build_question(row, item, label)))
-    eval_ids = {row.get("eval_id") for row in rows if isinstance(row, dict)}
+    eval_ids = {str(row.get("eval_id")) for row in rows if isinstance(row, dict)}
     # Another name than that of the rubric, which stands for the eval itself.
     name = f"{_name_eval(eval_ids.pop() if len(eval_ids) == 1 else None)} items"
     head = ArtifactDraft(Kind.DATASET, "suite", {}, ("data",), name=name)
