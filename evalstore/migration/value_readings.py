@@ -41,8 +41,13 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
     """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
-    if ANY_KEY in table.lists:
-        return  # the keys of the root are names
+    if isinstance(value, dict) and ANY_KEY in table.lists and table.lists.keys().isdisjoint(value):
+        # The keys of the root are names, of mappings or of one another.
+        odd = (key for key, item in value.items() if not isinstance(item, dict))
+        for key in odd:
+            if not isinstance(value[key], str) or value[key] not in value:
+                yield note_unknown_key((key,), ())
+        return
     # A grader reads the first list of the table that a file has; later ones are hidden.
     first, *hidden_lists = [key for key in table.lists if has_path(value, key)] or [""]
     for path in hidden_lists:
