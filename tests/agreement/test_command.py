@@ -295,7 +295,7 @@ def test_a_judge_is_asked_once_for_each_row_and_never_again(
     ran = cli(*JUDGED, cwd=store, **env(judge_server))
     assert ran.code == 0, ran.err
     assert "verdicts: 0 read from the labels, 6 given by small-served, 70 or more is a pass" in ran.out
-    assert "judge pass  80" in ran.out
+    assert "judge pass 80" in ran.out
     assert judge_server.calls == 6
     prompt = next(prompt for prompt in judge_server.asked if "gold_flexbox_gap" in prompt)
     assert "Which property puts space between flex items?" in prompt  # from the dataset
