@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import evaluate
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT
+from evalstore.languages.patterns.engine import OUTPUT_LIMIT, count_items
 
 REASON = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
 
@@ -26,3 +26,20 @@ def test_an_output_beyond_the_limit_is_unscored_whatever_the_rubric_says(policy:
     result = evaluate(rubric, "a" * (OUTPUT_LIMIT + 1))
     assert (result.score, result.verdict, result.reason) == (None, "unscored", REASON)
     assert {(check.score, check.unscored, check.reason) for check in result.checks} == {(None, "error", REASON)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "items"),
+    [
+        ("abc", "", 3),
+        ("(ab)+", "", 4),
+        ("(ab){3}", "", 8),
+        ("(ab){1}", "", 2),
+        ("(ab)*", "", 3),
+        ("((a)+)+", "", 4),
+        ("(((a)+)+)+", "", 8),
+        ("(ab)#c\n+", "x", 7),
+    ],
+)
+def test_repeats_are_counted_as_the_engine_writes_them_out(pattern: str, flags: str, items: int) -> None:
+    assert count_items(pattern, flags) == items

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 1 << 20
 
 _ITEM = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.",
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))"
+    r"|(?P<repeat>\+|\{(?P<least>[0-9]+)[0-9,]*\})|(?P<blank>\s)|.",
     re.DOTALL,
 )
+_ONCE = frozenset({"{1}", "{1,1}"})
+_VERBOSE_FLAG = re.compile(r"\(\?[a-zA-Z]*x")
 _POSIX = re.compile(r"(?<!\\)\[[^\]]*\[:\^?[a-z]+:\]")
 _FUZZY = re.compile(r"(?<![\\{])\{[^{}]*(?<![A-Za-z])[desi](?![A-Za-z])[^{}]*\}")
 
@@ -44,8 +47,8 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
     if len(pattern) > PATTERNS.length:
         return f"the pattern is longer than {PATTERNS.length:,} characters"
-    if count_items(pattern) > PATTERNS.items:
-        return f"the pattern's counted repeats expand to more than {PATTERNS.items:,} items"
+    if count_items(pattern, flags) > PATTERNS.items:
+        return f"the pattern's repeats expand to more than {PATTERNS.items:,} items"
     known_flags = sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
     try:
         compiled = regex.compile(pattern, known_flags)
@@ -90,20 +93,30 @@ def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
     return regex.compile(f"(?:{compiled.pattern}{end}|(?!))", compiled.flags)
 
 
-def count_items(pattern: str) -> int:
-    """Return about how many items a pattern has when its counted repeats are written out."""
+def count_items(pattern: str, flags: str = "") -> int:
+    """Return about how many items a pattern has when its repeats are written out as the engine does.
+
+    What has to come n times is written n times, and once more for what may follow: groups within
+    each other that all end in `+` double with each.
+    """
+    # There, a comment may stand between a group and its repeat: then any group before counts.
+    is_verbose = "x" in flags or _VERBOSE_FLAG.search(pattern) is not None
     levels, last = [0], 0
     for item in _ITEM.finditer(pattern):
         if item["open"]:
             levels.append(0)
+            last = 0
             continue
         if item["close"] and len(levels) > 1:
             last = levels.pop()
-        elif item["least"]:
-            last *= max(int(item["least"][:9]) - 1, 0)
+            levels[-1] += last
+        elif item["repeat"]:
+            if item["repeat"] not in _ONCE:
+                levels[-1] += last * int((item["least"] or "1")[:9])
+            last = 0
         else:
-            last = 1
-        levels[-1] += last
+            last = max(last, 1) if is_verbose or item["blank"] else 1
+            levels[-1] += 1
     return sum(levels)
 
 
