@@ -132,7 +132,9 @@ def _write_frame(value: Any) -> str:
 
 
 def _write_text(value: Any) -> str:
-    return render(value, "text").rstrip("\n")
+    # A part of a result, which no command prints by itself, is shown as Python does.
+    has_text = find_renderer(value, "text") is not None
+    return render(value, "text").rstrip("\n") if has_text else repr(value)
 
 
 register_views(document=make_document, text=_write_text, page=_write_frame)

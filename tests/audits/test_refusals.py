@@ -163,7 +163,7 @@ def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answe
     found = released.audit(a, b)
     (note,) = found.notes
     assert note.startswith("rubric/tone@1.0.0 has changed since the run; ")
-    assert note.endswith(f"found as rubric/tone@git:{old}")
+    assert note.endswith(f"its content is that of rubric/tone@git:{old}")
     assert found.factors[0].share == Fraction(-1, 4)
     assert f"note: {note}" in " ".join(render(found, "text").split())
 

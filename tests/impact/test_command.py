@@ -31,7 +31,7 @@ def test_the_text_names_who_refers_what_that_leads_to_and_what_stays_behind(worl
         "  dataset/web   by rubric/range@1.0.0 (+1)  datasets/web.yaml:8   3 of 4 questions\n"
         "  rubric/whole  by rubric/exact@1.0.0       rubrics/whole.yaml:4\n"
         "\n"
-        "a next release leaves 1 of 3 references behind: evalstore bump judge/accuracy --dependents\n"
+        "1 reference pins a release; --dependents moves them: evalstore bump judge/accuracy --dependents\n"
     )
 
 

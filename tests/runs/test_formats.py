@@ -126,6 +126,16 @@ def request(id_: str) -> dict[str, Any]:
     return {"custom_id": id_, "method": "POST", "url": "/v1/chat/completions", "body": {"messages": messages}}
 
 
+def hosted_item(id_: str, output: str, *passed: bool) -> dict[str, Any]:
+    results = [{"name": name, "passed": one, "score": int(one)} for name, one in zip("rl", passed, strict=True)]
+    sample = {"model": "m", "input": [{"role": "user", "content": f"Say {id_}"}], "error": None}
+    answer = {"output": [{"role": "assistant", "content": output}]}
+    return {
+        "object": "eval.run.output_item", "datasource_item_id": id_, "datasource_item": {"word": id_},
+        "sample": sample | answer, "results": results, "status": "pass" if all(passed) else "fail",
+    }  # fmt: skip
+
+
 A, B = "a river and a lake", "a river"
 SPEC = {"spec": {"eval_name": "rivers.dev", "completion_fns": ["m"], "created_at": "2026"}}
 EVALS_LOG = (
@@ -168,6 +178,13 @@ EXAMPLES = {
         "r.csv",
         to_csv(HEADS, ["x", "a", A, "PASS", "1.00", "", "ok", ""], ["x", "b", B, "FAIL", "0.50", "", "no", ""]),
         "promptfoo",
+    ),
+    "hosted eval": Example(
+        "items.json",
+        json.dumps(
+            {"object": "list", "data": [hosted_item("a", A, True, True), hosted_item("b", B, True, False)]}
+        ).encode(),
+        "OpenAI hosted evals",
     ),
     "inspect eval": Example("l.eval", to_archive(HEADER, *SAMPLES), "Inspect AI"),
     "inspect json": Example("l.json", json.dumps(HEADER | {"samples": SAMPLES}).encode(), "Inspect AI"),
@@ -300,6 +317,9 @@ def test_every_command_gives_the_same_answer(
     assert "compared as recorded: " in compared.out
     checked = cli("validate", path)
     assert checked.code == 1
+    if name == "hosted eval":  # its items are the rows of a dataset, too
+        assert "`migrate` knows it as openai_evals" in re.sub(r"\s+", " ", checked.out)
+        return
     migrated = cli("migrate", path, "--into", tmp_path / "store")
     for ran in (checked, migrated):
         assert f"it holds {shape.name}" in re.sub(r"\s+", " ", ran.out), ran.out
