@@ -72,7 +72,7 @@ def test_rows_are_found_by_keys(browser: Any, desk: Desk, print_page: Ask, tmp_p
 
 
 def search_rows(browser: Any) -> None:
-    assert browser.evaluate(STATUS) == "230; the first 100 are shown"
+    assert browser.evaluate(STATUS) == "230; the first 100 are listed"
     assert len(browser.evaluate(SHOWN)) == 100
     # A search is typed, and Enter leads to what it found, even in what is no element yet.
     browser.press("/", *"zebra")

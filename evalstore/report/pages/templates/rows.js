@@ -96,7 +96,7 @@
   const tell = () => {
     const [all, some, seen] = [rows.length, shown.length, count].map(one => one.toLocaleString("en"));
     const found = shown.length < rows.length ? `${some} of ${all}` : all;
-    say(found + (parts.length ? " in this part" : "") + (count < shown.length ? `; the first ${seen} are shown` : ""));
+    say(found + (parts.length ? " in this part" : "") + (count < shown.length ? `; the first ${seen} are listed` : ""));
     more.hidden = count >= shown.length;
   };
   const extend = (least = 0) => {
