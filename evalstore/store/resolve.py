@@ -422,11 +422,13 @@ def _build_unreleased_error(
 def suggest_refs(store: StoreReader, text: str) -> str:
     """Return as a question which references a word may mean that is none: those of its id, else of the nearest.
 
-    Empty where the store has nothing like it.
+    Empty where the store has nothing like it, and where the name is right: then its pin is wrong.
     """
     name, at, pin = text.partition("@")
     known = (*store.releases(), *store.working())
     names = dict.fromkeys(f"{one.kind}/{one.id}" for one in known)
+    if name in names:
+        return ""
     ids = {one.rpartition("/")[2] for one in names}
     id_ = name.rpartition("/")[2]
     meant = id_ if id_ in ids else find_nearest(id_, sorted(ids))

@@ -51,17 +51,23 @@ def test_a_malformed_reference_is_a_wrong_command_line(
 
 
 @pytest.mark.parametrize(
-    ("line", "meant"),
-    [("bump tone", "rubric/tone"), ("show tune@1.0.0", "rubric/tone@1.0.0"), ("score rubrik/tone x", "rubric/tone")],
+    ("line", "hint"),
+    [
+        ("bump tone", "did you mean rubric/tone?\n"),
+        ("show tune@1.0.0", "did you mean rubric/tone@1.0.0?\n"),
+        ("score rubrik/tone x", "did you mean rubric/tone?\n"),
+        ("show rubric/tone@1.x", "pins are 1.2.3, ^1.2, "),
+        ("show rubric/tone@", "write rubric/tone or rubric/tone@1.0.0\n"),
+    ],
 )
-def test_a_reference_without_a_kind_is_told_what_it_may_mean(
-    line: str, meant: str, capsys: pytest.CaptureFixture[str], repo: Path
+def test_a_word_that_is_no_reference_is_told_what_it_may_mean(
+    line: str, hint: str, capsys: pytest.CaptureFixture[str], repo: Path
 ) -> None:
     (repo / "rubrics").mkdir()
     (repo / "rubrics/tone.yaml").write_text(TONE)
     with pytest.raises(SystemExit) as ended:
         main(["-C", str(repo), *line.split()])
-    assert (ended.value.code, f"hint: did you mean {meant}?\n" in capsys.readouterr().err) == (2, True)
+    assert (ended.value.code, f"hint: {hint}" in capsys.readouterr().err) == (2, True)
 
 
 def test_references_are_completed_from_what_is_on_disk(
