@@ -124,7 +124,7 @@ def parse_condition(text: str) -> Condition:
     if match is None or not _can_ask(match[1], match[2] or ""):
         raise UsageError(
             f"{text!r} is not a valid condition",
-            hint=f"as in own<-2, in points; one of {', '.join((*METRICS, 'own.passes', 'own.typical'))}",
+            hint=f"as in own<-2, in points; one of {', '.join((*METRICS, 'own.mean', 'own.passes', 'own.typical'))}",
         )
     bound = Fraction(match[4])
     if abs(bound) >= _IN_POINTS and match[1] != "flips":

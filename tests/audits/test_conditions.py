@@ -211,6 +211,7 @@ def test_a_condition_that_is_none_is_a_wrong_command_line(runs: dict[str, str], 
     ran = cli("audit", runs["a"], runs["worse"], "--fail-on", "owen<0", "--format", "json", cwd=repo.root)
     assert (ran.code, json.loads(ran.out)["error"]["exit_code"]) == (2, 2)
     assert "'owen<0' is not a valid condition" in ran.err
+    assert "own.mean, own.passes, own.typical" in " ".join(ran.err.split())
 
 
 def test_a_condition_is_not_decided_by_what_no_judge_graded(desk: Desk, cli: Callable[..., Any]) -> None:
