@@ -69,10 +69,11 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
             f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, "
             "each by its mean"
         )
-    if kept := int(run.harness.get("replies_kept", 0)):
-        asked = int(run.harness.get("replies_asked", 0))
+    kept, asked = (int(run.harness.get(f"replies_{how}", 0)) for how in ("kept", "asked"))
+    usage = describe_usage(run)
+    if kept or usage:
         yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
-    if usage := describe_usage(run):
+    if usage:
         yield f"                    {usage}"
     if run.unreleased:
         yield f"unreleased         {count_unreleased(run)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ def test_a_judge_that_is_not_applicable_is_missing_and_its_tokens_are_counted(
     release: Callable[..., Path], outputs: Callable[..., Path], judge_server: Any, cli: Any
 ) -> None:
     repo = release(JUDGED)
-    replies = iter(['{"verdict": "n/a", "reason": "It names no drug."}', '{"verdict": "pass"}'])
+    replies = cycle(['{"verdict": "n/a", "reason": "It names no drug."}', '{"verdict": "pass"}'])
     judge_server.text = lambda _: next(replies)
     judge_server.cost = 0.002
     path = outputs({"output": "no drug"}, {"output": "a drug"})
@@ -158,3 +159,5 @@ def test_a_judge_that_is_not_applicable_is_missing_and_its_tokens_are_counted(
     assert "not applicable: It names no drug." in shown
     again = cli(*argv, cwd=repo).out
     assert "14 tokens read, 6 written\n" in again
+    fresh = cli(*argv, "--fresh", cwd=repo).out
+    assert "replies         2   0 kept from before, 2 asked now\n                    14 tokens read" in fresh
