@@ -100,6 +100,9 @@ def _read_key() -> str:
             key = click.getchar().lower()
         except EOFError:
             key = _QUIT
+        except KeyboardInterrupt:
+            sys.stdout.write("\n")  # what was labelled is said on a line of its own
+            raise
     sys.stdout.write(f"{_WORDS[key]}\n")
     return key
 

@@ -62,7 +62,7 @@ def test_each_label_is_on_the_disk_before_the_next_and_a_stop_loses_none(
 ) -> None:
     first, counts = press("p?fuFsC")
     assert (first.code, counts) == (130, [0, 1, 1, 2, 1, 2, 2])
-    assert "2 labelled now (1 pass, 1 fail), 4 left; in labels.jsonl" in first.out
+    assert "\n2 labelled now (1 pass, 1 fail), 4 left; in labels.jsonl" in first.out
     second, counts = press("ppppp")
     assert (second.code, counts) == (0, [2, 3, 4, 5])
     assert "6 outputs, 2 labelled before" in second.out
