@@ -56,7 +56,8 @@ def command(
     if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(
             f"{len(result.files)} files cannot go to stdout",
-            hint="name one dataset, or a folder with --out",
+            hint="name a folder with --out"
+            + (" or one dataset" if len({file.ref for file in result.files}) > 1 else ""),
         )
     settings.print_result(result)
     for file in result.files if out is None else ():

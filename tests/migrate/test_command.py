@@ -176,6 +176,16 @@ def test_the_sample_suite_comes_back_key_by_key(cli: Run, tmp_path: Path) -> Non
     assert (tmp_path / "back/legacy/drupal-forms/evals.json").read_text("utf-8") == one.out
 
 
+def test_a_dataset_of_two_files_goes_to_a_folder(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "promptfooconfig.yaml").write_text("prompts: ['{{q}}']\nproviders: [echo]\ntests: tests.csv\n")
+    (tmp_path / "tests.csv").write_text("q,__expected\nSum?,equals: 6\n")
+    assert cli("-C", tmp_path, "migrate", tmp_path / "promptfooconfig.yaml").code == 0
+    ran = cli("-C", tmp_path, "export", "--to", "promptfoo")
+    assert (ran.code, ran.err) == (2, "error: 2 files cannot go to stdout\nhint: name a folder with --out\n")
+    assert cli("-C", tmp_path, "export", "--to", "promptfoo", "--out", "back").code == 0
+    assert (tmp_path / "back/tests.csv").read_text() == (tmp_path / "tests.csv").read_text()
+
+
 @pytest.mark.parametrize("report", ["legacy/forms/evals.json", "legacy/link.json", "datasets/forms.yaml"])
 def test_a_report_overwrites_no_source_and_no_artifact(cli: Run, suite: Suite, tmp_path: Path, report: str) -> None:
     suite({"must_contain_any": ["a"]})
