@@ -141,7 +141,7 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     help="The labelled rows.",
 )
 @_add_against
-@_add_threshold("A score of at least this, in points of 100, is a pass.")
+@_add_threshold("A score of at least this, in points of 100 (up to 1 a fraction), is a pass.")
 @_add_variables
 @click.option(
     "--check",
@@ -304,7 +304,9 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     help="Labelled rows for both models to judge.",
 )
 @_add_against
-@_add_threshold("On a labelled row, a score of at least this, in points of 100, is a pass.")
+@_add_threshold(
+    "On a labelled row, a score of at least this, in points of 100 (up to 1 a fraction), is a pass."
+)
 @_add_variables
 @click.option(
     "--endpoint",

@@ -204,6 +204,8 @@ def test_help_has_examples(cli: Cli) -> None:
     ran = cli("score", "--help")
     assert ran.code == 0
     assert "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl" in ran.out
+    # A gate of 0.8 points would pass everything, so that it is read as 80, and the help says so.
+    assert "(up to 1 a fraction: 0.8 is 80)" in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize(
