@@ -23,6 +23,8 @@ _MEMORY_HINT = (
 _LAST_WORDS = f"error: {_NO_MEMORY}\nhint: {_MEMORY_HINT}\n".encode()
 _STDERR, _FAILED = 2, int(ExitCode.FAILED)
 _NO_THREAD = "can't start new thread"  # what Python says where there is no memory for its stack
+# What Python says where an allocation failed in C, and its error was lost.
+_LOST_ERROR = "error return without exception set"
 _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 
 
@@ -69,11 +71,19 @@ def _lacks_memory(error: BaseException) -> bool:
     errors: list[BaseException] = [error]
     while (before := errors[-1].__context__) is not None and before not in errors:
         errors.append(before)
-    if not any(isinstance(one, MemoryError) or str(one) == _NO_THREAD for one in errors):
+    if not any(map(_is_of_memory, errors)):
         return False
     for one in errors:
         one.__traceback__ = None
     return True
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    if isinstance(error, SystemError) and str(error) == _LOST_ERROR:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+        return getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
+    return isinstance(error, MemoryError) or str(error) == _NO_THREAD
 
 
 def end_without_memory() -> NoReturn:
