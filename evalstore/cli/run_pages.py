@@ -42,6 +42,8 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
     paths = [USER_FILE.convert(name, None, None) for name in names]
     files = settings.path / paths[0], settings.path / paths[1]
     reader = read_pairs(*files, SeriesFilter(only) if only else None)
+    if only:
+        require_other_tool(*reader.runs)
     try:
         with settings.open_store() as store:
             add_edits(reader, *files, store)
@@ -58,6 +60,15 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
         return
     limit = KEPT if settings.format == "text" and not settings.verbose else None
     settings.print_result(keep_regressed(reader, limit, question), paged=True)
+
+
+def require_other_tool(*runs: Run) -> None:
+    """Raise `UsageError` where none of the runs is another tool's, of which alone --only chooses a series."""
+    from evalstore.runs.formats import EVERY_EVAL_EVER, detect_format
+
+    if all(detect_format(run.path).tool == EVERY_EVAL_EVER for run in runs):
+        said = "this is a run" if len(runs) == 1 else "these are runs"
+        raise UsageError(f"--only chooses among results of other tools, and {said}")
 
 
 def write_run_page(settings: CommandSettings, reader: RunReader, out: Path | None) -> None:

@@ -24,7 +24,7 @@ from evalstore.cli.param_types import (
     check_ref,
     parse_only,
 )
-from evalstore.cli.run_pages import KEPT, show_pairs, write_run_page
+from evalstore.cli.run_pages import KEPT, require_other_tool, show_pairs, write_run_page
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -194,6 +194,8 @@ def _read_run(
 
     path = USER_FILE.convert(name, None, None)
     reader = read_chosen_rows(settings.path / path, choice, SeriesFilter(only) if only else None)
+    if only:
+        require_other_tool(reader.run)
     # The report names the run as the user did, not by its path below -C.
     reader.run = replace(reader.run, path=path)
     return reader

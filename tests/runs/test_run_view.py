@@ -118,6 +118,8 @@ def test_a_document_is_what_its_schema_says(cli: Callable[..., Any], run: Path) 
         (["--question", "hafl"], 3, "did you mean half?"),
         (["--check", "polit"], 3, "did you mean polite?"),
         (["--raw"], 2, "this is a run"),
+        (["--only", "model=foo"], 2, "and this is a run"),
+        (["d-worktree-out.json", "--only", "model=foo"], 2, "and these are runs"),
     ],
 )
 def test_what_is_not_there_is_refused(
