@@ -69,6 +69,21 @@ def test_names_of_an_everyday_length_fit(browser: Any, demo: Any, cli: Any, page
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_card_of_a_phone_breaks_no_number_and_has_no_label_without_a_value(
+    browser: Any, desk: Desk, pages: Path, print_page: Ask
+) -> None:
+    page = pages / "card.html"
+    page.write_text(write_pages(desk, print_page, worsen)["history"])
+    browser.open(page, 390)
+    cells = "[...document.querySelectorAll('td.n[data-name]:not(:empty)')]"
+    # A label of several lines leaves the number its width.
+    browser.evaluate(f"{cells}.forEach(one=>one.dataset.name='model_a ('+'help_desk_'.repeat(9)+')')")
+    browser.evaluate("window.count=one=>{const all=new Range();all.selectNode(one);return all.getClientRects().length}")
+    assert browser.evaluate(f"[...new Set({cells}.map(one=>count(one.firstChild)))]") == [1]
+    labels = "[...document.querySelectorAll('td[data-name]')].filter(one=>one.checkVisibility())"
+    assert browser.evaluate(f"{labels}.filter(one=>!one.textContent.trim()).map(one=>one.dataset.name)") == []
+
+
 def test_a_page_that_acts_would_be_noticed(browser: Any, pages: Path) -> None:
     page = pages / "acts.html"
     page.write_text("<script>console.log(1)</script><img src='http://127.0.0.1:9/x.png'>")
