@@ -151,6 +151,8 @@ USER_FILE = UserFile()
 class NumberRange(click.FloatRange):
     """A number within bounds; none that is not a number, or has no end."""
 
+    name = "number"  # in "'80%' is not a valid number"
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:

@@ -191,7 +191,7 @@ HELP = "hint: see evalstore score --help"
         (["--judge-timeout=1e300"], ["error: the judge's endpoint has timeout 1e+300; it can be from 0.001 to 86,400"]),
         (
             ["--judge-timeout=60s"],
-            ["error: Invalid value for '--judge-timeout': '60s' is not a valid float range.", HELP],
+            ["error: Invalid value for '--judge-timeout': '60s' is not a valid number.", HELP],
         ),
         (["--judge-retries=-1"], ["error: Invalid value for '--judge-retries': -1 is not in the range x>=0.", HELP]),
         (["--judge-retries=99999"], ["error: the judge's endpoint has retries 99999; it can be from 0 to 10,000"]),
