@@ -43,7 +43,7 @@ def test_what_once_broke_a_claim_breaks_none(name: str) -> None:
     assert hold(pair, lambda _: [drawn]).broken == []
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_a_rule_that_lies_is_found_and_kept_as_a_small_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = RULES["contain-phrase-added"]
     monkeypatch.setitem(RULES, rule.id, replace(rule, level=Bump.PATCH))

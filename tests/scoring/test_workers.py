@@ -443,6 +443,7 @@ def test_the_workers_of_a_cluster_write_what_one_process_does(
     assert (nobody.code, "no scheduler of Dask answers here" in nobody.err) == (3, True)
 
 
+@pytest.mark.slow  # the short suite has one cluster of this machine
 @pytest.mark.process
 def test_row_groups_of_parquet_are_stretches(tmp_path: Path, share: Share, scored: Callable[..., Run]) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
