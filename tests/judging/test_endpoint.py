@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -283,6 +284,22 @@ def test_surroundings_that_the_client_does_not_take_are_named(
         ask_all([one()], endpoint(**asked), cache)
     assert name in str(caught.value.hint)
     assert "s3c" not in str(caught.value)
+
+
+def test_an_address_that_does_not_answer_leaves_the_next_its_turn(
+    endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections = importlib.import_module("evalstore.scoring.judging.connections")
+    connect, silent = connections.create_connection, "192.0.2.1"
+
+    def connect_to(address: tuple[str, int], *args: Any, **more: Any) -> Any:
+        if address[0] == silent:
+            raise TimeoutError("timed out")
+        return connect(address, *args, **more)
+
+    monkeypatch.setattr(connections, "create_connection", connect_to)
+    monkeypatch.setattr(connections, "_look_up", lambda *_: [silent, "127.0.0.1"])
+    assert ask_all([one()], endpoint(), cache) == {}
 
 
 @pytest.mark.process

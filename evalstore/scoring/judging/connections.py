@@ -95,9 +95,7 @@ class _BoundConnection(HTTPConnection):
         for address in others:
             try:
                 return self._connect_to(address)
-            except TimeoutError:
-                raise
-            except OSError:
+            except OSError:  # refused, or silent, as where a network lets no IPv6 through
                 continue
         return self._connect_to(last)
 
