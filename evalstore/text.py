@@ -115,15 +115,13 @@ def find_only_near(word: str, names: tuple[str, ...]) -> str | None:
 def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
     """Return the name nearest to `key`, at most so many slips away; None without one."""
     bare = _strip_separators(key)
-    limit = 1 if len(bare) <= _SHORT_WORD else most
+    if len(bare) <= 1:
+        return None
     # `input2` is not a slip: a number sets a key apart from its neighbour.
-    near = (
-        (distance, name)
-        for name in names
-        if (distance := _count_slips(bare, _strip_separators(name))) <= limit
-        and _digits(key) == _digits(name)
-    )
-    return min(near, default=(0, None))[1] if len(bare) > 1 else None
+    alike = [name for name in names if _digits(name) == _digits(key)]
+    near = ((_count_slips(bare, _strip_separators(name)), name) for name in alike)
+    slips, name = min(near, default=(SLIPS + 1, ""))
+    return name if slips <= (1 if len(bare) <= _SHORT_WORD else most) else None
 
 
 def _digits(word: str) -> list[str]:

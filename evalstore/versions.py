@@ -22,7 +22,6 @@ _COMPARATOR = re.compile(
     rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART}(?:\.{_PART}(-[0-9a-zA-Z.-]+)?)?)?", re.ASCII
 )
 
-
 _OPERATORS = "^~<>="
 _SATISFIES: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -30,6 +29,14 @@ _SATISFIES: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
     "=": operator.eq,
+}
+# Where the patch is left out: from the first version that is meant, and the first one beyond.
+_EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]]] = {
+    ">": lambda _, beyond: [(">=", beyond)],
+    ">=": lambda low, _: [(">=", low)],
+    "<": lambda low, _: [("<", _end_before(low))],
+    "<=": lambda _, beyond: [("<", _end_before(beyond))],
+    "=": lambda low, beyond: [(">=", low), ("<", _end_before(beyond))],
 }
 
 
@@ -102,11 +109,9 @@ class Version(semver.Version):
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
     numbers, _, prerelease = text.partition("+")[0].partition("-")
+    numerals = filter(str.isdigit, (*numbers.split("."), *prerelease.split(".")))
     # semver 3.0 takes a version with a line feed behind it.
-    if text.endswith("\n") or any(
-        len(part) > _MAX_DIGITS and part.isdigit()
-        for part in (*numbers.split("."), *prerelease.split("."))
-    ):
+    if text.endswith("\n") or any(len(numeral) > _MAX_DIGITS for numeral in numerals):
         return None
     try:
         return Version.parse(f"{text}.0" if TWO_PART.fullmatch(text) else text)
@@ -212,16 +217,6 @@ def _find_next(low: Version, minor: str | None) -> Version:
 def _end_before(version: Version) -> Version:
     """Return the lowest pre-release of a version: an end below it leaves all of them out."""
     return version.with_prerelease("0")
-
-
-# Where the patch is left out: from the first version that is meant, and the first one beyond.
-_EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]]] = {
-    ">": lambda _, beyond: [(">=", beyond)],
-    ">=": lambda low, _: [(">=", low)],
-    "<": lambda low, _: [("<", _end_before(low))],
-    "<=": lambda _, beyond: [("<", _end_before(beyond))],
-    "=": lambda low, beyond: [(">=", low), ("<", _end_before(beyond))],
-}
 
 
 def _find_caret_limit(low: Version, minor: str | None, patch: str | None) -> Version:

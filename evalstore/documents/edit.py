@@ -90,14 +90,11 @@ def replace_value(value: Any, pointer: Pointer, new: str) -> Any:
     """Return plain data in which the value at a pointer is another one."""
     if not pointer:
         return new
-    if isinstance(value, dict):
-        return value | {pointer[0]: replace_value(value[pointer[0]], pointer[1:], new)}
-    if isinstance(value, list):
-        return [
-            replace_value(item, pointer[1:], new) if index == pointer[0] else item
-            for index, item in enumerate(value)
-        ]
-    raise TypeError(pointer)
+    if not isinstance(value, dict | list):
+        raise TypeError(pointer)
+    changed: Any = value.copy()
+    changed[pointer[0]] = replace_value(changed[pointer[0]], pointer[1:], new)
+    return changed
 
 
 def _splice_item(

@@ -255,15 +255,15 @@ def _format_lines(new: New) -> Iterator[str]:
 
 def _format_flow(new: New, quote: str = "") -> str:
     pairs = (
-        (
-            name,
-            _format_flow(entry, quote)
-            if isinstance(entry, Mapping)
-            else _format_scalar(entry, quote),
-        )
-        for name, entry in new.items()
+        f"{quote}{name}{quote}: {_format_flow_value(entry, quote)}" for name, entry in new.items()
     )
-    return f"{{{', '.join(f'{quote}{name}{quote}: {text}' for name, text in pairs)}}}"
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _format_flow_value(entry: New | Scalar, quote: str) -> str:
+    if isinstance(entry, Mapping):
+        return _format_flow(entry, quote)
+    return _format_scalar(entry, quote)
 
 
 def _format_scalar(value: Scalar, quote: str = "") -> str:

@@ -30,9 +30,7 @@ LEGACY_DEPTH = 900  # Python's own decoder ends a little further down
 
 _TOKENS = r'[{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null'
 _TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS})")
-_LEGACY_TOKEN = re.compile(
-    rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)"
-)  # what Python's decoder takes, too
+_LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # as Python's decoder
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?Infinity|NaN', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -202,9 +200,8 @@ def describe_decode_error(error: json.JSONDecodeError) -> str:
 def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(items)
     if len(mapping) != len(items):
-        duplicate = next(
-            key for key, count in Counter(key for key, _ in items).items() if count > 1
-        )
+        counts = Counter(key for key, _ in items)
+        duplicate = next(key for key, count in counts.items() if count > 1)
         raise LoadError(f"duplicate key {duplicate!r}")
     return mapping
 

@@ -38,29 +38,22 @@ def write_canonical(value: Any) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        pairs = [
-            # Most values are texts: a call for each would take as long as the rest.
-            _encode_key(key)
-            + ":"
-            + (
-                encode_basestring(item)
-                if type(item := value[key]) is str
-                else write_canonical(item)
-            )
-            for key in sorted(value)
-        ]
-        return "{" + ",".join(pairs) + "}"
+        return "{" + ",".join(_write_canonical_members(value)) + "}"
     if isinstance(value, list):
         return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return format_exact(value)
-    return (
-        "null"
-        if value is None
-        else value.text
-        if isinstance(value, OpaqueValue)
-        else _encode(value)
-    )
+    if value is None:
+        return "null"
+    return value.text if isinstance(value, OpaqueValue) else _encode(value)
+
+
+def _write_canonical_members(value: dict[Any, Any]) -> Iterator[str]:
+    for key in sorted(value):
+        item = value[key]
+        # Most values are texts: a call for each would take as long as the rest.
+        text = encode_basestring(item) if type(item) is str else write_canonical(item)
+        yield f"{_encode_key(key)}:{text}"
 
 
 def _encode_key(key: Any) -> str:

@@ -54,11 +54,8 @@ def _insert(document: Document, pointer: Pointer, new: Mapping[str, Any]) -> str
     text, span = document.text, document.spans[pointer]
     close = span.end - 1
     bare = _blank(_COMMENT, text)
-    ends = [
-        where.end
-        for at, where in document.spans.items()
-        if len(at) == len(pointer) + 1 and at[:-1] == pointer
-    ]
+    members = [at for at in document.spans if len(at) == len(pointer) + 1 and at[:-1] == pointer]
+    ends = [document.spans[at].end for at in members]
     line_break = "\r\n" if "\r\n" in text else "\n"
     outer = _find_indent(text, span.start)
     inner = _find_indent(text, min(_list_starts(document, pointer), default=close))

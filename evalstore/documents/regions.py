@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import Document, Pointer, follow_pointer
+from evalstore.documents.document import Document, Pointer, Span, follow_pointer
 from evalstore.documents.yaml_layout import find_node_end, find_style
 
 BLOCK, FLOWS = "-", frozenset("{[")
@@ -206,20 +206,21 @@ def _cut_flow(region: Region, value: Any) -> RegionPieces | None:
         return None
     if not pointers:
         return RegionPieces(text[:1], text[:-1], (), text[-1:]) if text[:1] in FLOWS else None
-    spans = [
-        document.key_spans if isinstance(pointer[-1], str) else document.spans
-        for pointer in pointers
-    ]
-    starts = [one[pointer].start for one, pointer in zip(spans, pointers, strict=True)]
+    starts = [_find_entry_span(document, pointer).start for pointer in pointers]
     ends = [document.spans[pointer].end for pointer in pointers]
     between = [document.text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
     if not all(map(_SEPARATOR.fullmatch, between)):
         return None
-    entries = tuple(
-        _cut_flow_entry(document, *place) for place in zip(pointers, starts, strict=True)
-    )
+    places = zip(pointers, starts, strict=True)
+    entries = tuple(_cut_flow_entry(document, *place) for place in places)
     head, tail = document.text[region.start : starts[0]], document.text[ends[-1] : region.end]
     return RegionPieces(text[:1], head, entries, tail)
+
+
+def _find_entry_span(document: Document, pointer: Pointer) -> Span:
+    """Return where an entry begins: at its key in a mapping, at its value in a list."""
+    spans = document.key_spans if isinstance(pointer[-1], str) else document.spans
+    return spans[pointer]
 
 
 def _cut_flow_entry(document: Document, pointer: Pointer, start: int) -> RegionEntry:

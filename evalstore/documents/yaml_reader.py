@@ -28,22 +28,20 @@ if TYPE_CHECKING:
     _KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
 
 LIMIT = 1 << 20
-LEGACY_LIMIT = (
-    8 << 20
-)  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
-
+# About two seconds: as long as a file with as many values as NODE_LIMIT allows.
+LEGACY_LIMIT = 8 << 20
 LEGACY_DEPTH = 300  # about where PyYAML ends
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset({"!", _CORE + "str"})
+_SCALAR_TAGS = frozenset(_CORE + name for name in ("null", "bool", "int", "float"))
 _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "MappingStartEvent": (dict, {None, "!", _CORE + "map"}),
     "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
 }
 
-_new_tuple = (
-    tuple.__new__
-)  # a NamedTuple's own is three times slower, and a file has hundreds of positions
+# A NamedTuple's own is three times slower, and a file has hundreds of positions.
+_new_tuple = tuple.__new__
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
@@ -201,24 +199,25 @@ def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     if tag in _TEXT_TAGS or (tag is None and not (event.implicit[0] and may_be_typed(text))):
         return text
     place = builder.locate(span)
-    if event.tag is not None and event.tag not in {
-        _CORE + name for name in ("null", "bool", "int", "float")
-    }:
+    if tag is not None and tag not in _SCALAR_TAGS:
         raise LoadError(
-            f"the tag {event.tag} is not supported",
-            place=place,
-            hint="evalstore reads only plain data",
+            f"the tag {tag} is not supported", place=place, hint="evalstore reads only plain data"
         )
     if builder.legacy and not builder.wants_key and SPECIAL_NUMBER.fullmatch(text):
         from evalstore.documents.opaque import OpaqueValue
 
-        return OpaqueValue(
-            "NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity"
-        )
+        return OpaqueValue(_name_special_number(text))
     value = resolve_plain_scalar(text, place)
-    if event.tag is not None and isinstance(value, str):
-        raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
+    if tag is not None and isinstance(value, str):
+        raise LoadError(f"{text!r} does not fit its tag {tag}", place=place)
     return value
+
+
+def _name_special_number(text: str) -> str:
+    """Return JavaScript's word for YAML's `.nan`, `.inf` or `-.inf`."""
+    if text.lower() == ".nan":
+        return "NaN"
+    return "-Infinity" if text.startswith("-") else "Infinity"
 
 
 def _make_span(event: Any) -> Span:

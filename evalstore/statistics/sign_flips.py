@@ -112,7 +112,8 @@ def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
         ups = map(int.bit_count, map(chance.getrandbits, counts))
         total = 2 * sum(map(mul, drawn, ups)) - reach
         distance = abs(total + (chance.gauss(0, spread) if spread else 0.0)) - seen
-        hits += 1.0 if distance > tie else 0.5 if distance >= -tie else 0.0
+        # A flip at least as far as the one seen is a hit; a tie is half of one.
+        hits += 0.5 * (distance > tie) + 0.5 * (distance >= -tie)
     return hits / (SAMPLED_FLIPS + 1)
 
 
