@@ -9,27 +9,23 @@ class _Patterns(NamedTuple):
     """What is read of a pattern, and how long it may take to run and to compare."""
 
     length: int = 20_000  # characters
-    items: int = (
-        100_000  # `regex` writes counted repeats out when it compiles: this many are some 30 MB
-    )
+    # `regex` writes counted repeats out when it compiles: this many are some 30 MB.
+    items: int = 100_000
     literal: int = 700  # before it looks for a stretch of plain text, `regex` takes the cube of its length: some 0.1 s
     depth: int = 50  # groups within groups
     lookarounds: int = 30
     repeat_count: int = 2_000  # that a repeat counts to
     steps: int = 1 << 27  # of the engine in one text, by `work_bound`: a second or two
     ordinary: int = 2_000  # characters of an output: up to here, two patterns are searched alike or not compared
-    rounds: int = (
-        64  # of a repeat, walked one by one: with two ways in each, more are beyond every limit
-    )
+    # Of a repeat, walked one by one: with two ways in each, more are beyond every limit.
+    rounds: int = 64
     parts_ahead: int = 16  # parts that are looked at behind a loop
     first_atoms: int = 32  # that these may begin with
     alternatives: int = 64  # that are held side by side
-    compared: int = (
-        1_000  # characters of a pattern that is compared, and its items with repeats written out
-    )
-    phrases: int = (
-        20_000  # characters of all phrases: the graph of more would take more steps than there are
-    )
+    # Characters of a pattern that is compared, and its items with repeats written out.
+    compared: int = 1_000
+    # Characters of all phrases: the graph of more would take more steps than there are.
+    phrases: int = 20_000
 
 
 class _Schemas(NamedTuple):

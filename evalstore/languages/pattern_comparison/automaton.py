@@ -219,15 +219,9 @@ class AlternatingAutomaton:
     def _keep_highest_rungs(self, formula: Formula) -> Formula:
         """Leave out what a node of the same ladder and a higher rank matches too."""
         best: dict[int, tuple[int, int]] = {}
-        for conjunction in formula:
-            if len(conjunction) == 1 and (number := min(conjunction)) >= 0:
-                family, rank = self.graph.rungs[number]
-                best[family] = max(best.get(family, (-1, -1)), (rank, number))
+        rungs = [one for one in formula if len(one) == 1 and min(one) >= 0]
+        for (number,) in rungs:
+            family, rank = self.graph.rungs[number]
+            best[family] = max(best.get(family, (-1, -1)), (rank, number))
         best_numbers = {number for _, number in best.values()}
-        return frozenset(
-            conjunction
-            for conjunction in formula
-            if len(conjunction) > 1
-            or min(conjunction) < 0
-            or not conjunction.isdisjoint(best_numbers)
-        )
+        return formula.difference(rung for rung in rungs if rung.isdisjoint(best_numbers))

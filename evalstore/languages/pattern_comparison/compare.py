@@ -42,11 +42,12 @@ class LanguageComparison:
 
     def is_confirmed_by(self, old: Acceptor, new: Acceptor) -> bool:
         """Whether each text is accepted by its own side and refused by the other, as others find."""
-        examples = ((self.only_old, old, new), (self.only_new, new, old))
-        return all(
-            text is None or (own(text), other(text)) == (True, False)
-            for text, own, other in examples
-        )
+        return _is_apart(self.only_old, old, new) and _is_apart(self.only_new, new, old)
+
+
+def _is_apart(text: str | None, own: Acceptor, other: Acceptor) -> bool:
+    """Whether a text, where there is one, is accepted by its own side and refused by the other."""
+    return text is None or (own(text), other(text)) == (True, False)
 
 
 def compare_patterns(
@@ -83,16 +84,13 @@ def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> L
     texts = found.texts.get(ONLY_OLD), found.texts.get(ONLY_NEW)
     if not found.is_complete:
         return LanguageComparison(LanguageRelation.UNDECIDED, *texts, _OUT_OF_STEPS)
-    return LanguageComparison(_RELATIONS[texts[0] is None, texts[1] is None], *texts)
+    return LanguageComparison(_find_relation(*texts), *texts)
 
 
-# By whether no text is of the old language only, and none of the new one only.
-_RELATIONS = {
-    (True, True): LanguageRelation.EQUAL,
-    (True, False): LanguageRelation.WIDER,
-    (False, True): LanguageRelation.NARROWER,
-    (False, False): LanguageRelation.INCOMPARABLE,
-}
+def _find_relation(only_old: str | None, only_new: str | None) -> LanguageRelation:
+    if only_old is None:
+        return LanguageRelation.EQUAL if only_new is None else LanguageRelation.WIDER
+    return LanguageRelation.NARROWER if only_new is None else LanguageRelation.INCOMPARABLE
 
 
 def _find_limit(expression: Expression) -> object:

@@ -76,6 +76,8 @@ class _CombinedState(NamedTuple):
 _Reached = tuple[_CombinedState, str]
 # Letters as a mask, what an anchor can ask of them, and the formula that each of them leads to.
 _Move = tuple[int, Neighbour, Formula]
+# The same of the first languages together.
+_PartialMove = tuple[int, Neighbour, tuple[Formula, ...]]
 
 
 @dataclass(slots=True)
@@ -132,24 +134,17 @@ class _Search:
 
     def _list_successors(self, state: _CombinedState) -> Iterator[tuple[int, _CombinedState]]:
         """Yield where the letters lead, those together that lead to the same."""
-        partial: list[tuple[int, Neighbour, tuple[Formula, ...]]] = [
+        partial: list[_PartialMove] = [
             (letters, neighbour, ()) for neighbour, letters in self.alphabet.by_neighbour.items()
         ]
         for formula in state.formulas:
             moves = self._list_moves(formula, state.before)
             self.budget.spend(len(partial))
-            partial = [
-                (both, neighbour, (*formulas, following))
-                for letters, neighbour, formulas in partial
-                for mask, kind, following in moves
-                if kind == neighbour and (both := letters & mask)
-            ]
+            partial = [*_combine_moves(partial, moves)]
         # Readable letters have low numbers: of the shortest texts, a readable one is found first.
         partial.sort(key=lambda one: one[0] & -one[0])
-        return (
-            (letters, _CombinedState(neighbour, formulas))
-            for letters, neighbour, formulas in partial
-        )
+        for letters, neighbour, formulas in partial:
+            yield letters, _CombinedState(neighbour, formulas)
 
     def _list_moves(self, formula: Formula, before: Neighbour) -> list[_Move]:
         key = formula, before
@@ -168,6 +163,14 @@ class _Search:
     def _select_plain_letters(self) -> int:
         examples = enumerate(self.alphabet.examples)
         return sum(1 << letter for letter, char in examples if self.apart or char in PLAIN_CHARS)
+
+
+def _combine_moves(partial: list[_PartialMove], moves: list[_Move]) -> Iterator[_PartialMove]:
+    """Yield what letters do in some languages and in one more; letters that part ways there are parted."""
+    for letters, neighbour, formulas in partial:
+        for mask, kind, following in moves:
+            if kind == neighbour and (both := letters & mask):
+                yield both, neighbour, (*formulas, following)
 
 
 def _find_lowest_bit(mask: int) -> int:

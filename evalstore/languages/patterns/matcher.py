@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern
+from evalstore.languages.patterns.engine_faults import refuse_engine_faults
 from evalstore.languages.patterns.parser import parse_pattern
-from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError, refuse_engine_faults
+from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
 from evalstore.languages.patterns.work_bound import WorkBound
 
 if TYPE_CHECKING:

@@ -217,13 +217,9 @@ def _decode_char(token: str) -> str:
 def _make_ascii_edge(*, is_edge: bool) -> RegexTree:
     """Return a place between a letter of ASCII words and what is none, or between two alike."""
     word = CharClass(r"\w", "a")
-    places = [
-        Concatenation(
-            (Lookbehind(word, positive=before), Lookahead(word, positive=before != is_edge))
-        )
-        for before in (True, False)
-    ]
-    return Alternation(tuple(places))
+    before, no_before = (Lookbehind(word, positive=is_word) for is_word in (True, False))
+    after, no_after = (Lookahead(word, positive=is_word) for is_word in (is_edge, not is_edge))
+    return Alternation((Concatenation((before, no_after)), Concatenation((no_before, after))))
 
 
 def _make_anchor(token: str, flags: frozenset[str]) -> RegexTree:

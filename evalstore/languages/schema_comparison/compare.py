@@ -186,20 +186,21 @@ def _differ_in_spelling(old: NormalSchema, new: NormalSchema) -> bool:
 def _are_spelled(old: Any, new: Any) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(
-            _are_spelled(old[word], new[word])
-            if word != "pattern" or not isinstance(old[word], str)
-            else is_pattern_within(old[word], new[word]) and is_pattern_within(new[word], old[word])
-            for word in old
+            _is_keyword_spelled(word, old[word], new[word]) for word in old
         )
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(_are_spelled, old, new))
     return write_canonical(old) == write_canonical(new)
 
 
+def _is_keyword_spelled(word: str, old: Any, new: Any) -> bool:
+    if word == "pattern" and isinstance(old, str):
+        return is_pattern_within(old, new) and is_pattern_within(new, old)
+    return _are_spelled(old, new)
+
+
 def _list_patterns(value: Any) -> Iterator[str]:
-    for inner in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
+    for inner in _list_inner(value):
         yield from _list_patterns(inner)
     if isinstance(value, dict):
         yield from value.get("patternProperties", {})
@@ -225,10 +226,13 @@ def _repeats(value: Any, *, in_choice: bool) -> bool:
 
 
 def _count_values(schema: Any) -> int:
-    inner: Iterable[Any] = (
-        schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    )
-    return 1 + sum(map(_count_values, inner))
+    return 1 + sum(map(_count_values, _list_inner(schema)))
+
+
+def _list_inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 @lru_cache(maxsize=256)

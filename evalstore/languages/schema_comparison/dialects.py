@@ -71,10 +71,8 @@ def convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str
     A keyword that is newer than the schema's dialect gets a name that no dialect has.
     """
     schema = drop_unread(schema, dialect)
-    keywords = {
-        f"{word}{LATER}" if word in LACKED_KEYWORDS[dialect] else word: schema[word]
-        for word in schema
-    }
+    lacked = {word: f"{word}{LATER}" for word in LACKED_KEYWORDS[dialect]}
+    keywords = {lacked.get(word, word): value for word, value in schema.items()}
     if dialect in _BEFORE_2020:
         rest = keywords.pop("additionalItems", True)
         if isinstance(keywords.get("items"), list):
@@ -87,11 +85,8 @@ def convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str
 def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     names = {key: item for key, item in value.items() if isinstance(item, list)}
     schemas = {key: item for key, item in value.items() if key not in names}
-    return {
-        word: item
-        for word, item in (("dependentRequired", names), ("dependentSchemas", schemas))
-        if item
-    }
+    split = {"dependentRequired": names, "dependentSchemas": schemas}
+    return {word: item for word, item in split.items() if item}
 
 
 def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from evalstore.budget import SharedBudget
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.languages.limits import EXAMPLES
-from evalstore.languages.schema_comparison.monotony import TYPES, find_type
+from evalstore.languages.schema_comparison.monotony import TYPES, find_type, is_multiple
 from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject
 from evalstore.languages.schema_comparison.pattern_texts import (
     ANY_PATTERN,
@@ -26,6 +26,7 @@ from evalstore.languages.schema_comparison.pattern_texts import (
 
 _LETTERS = "a1A"
 _OFFSETS = tuple(map(Fraction, ("0", "1", "-1", "0.5", "-0.5", "2")))
+_MULTIPLES = tuple(map(Fraction, ("0", "1", "-1", "0.5")))
 _SAMPLES: Mapping[str, Any] = {
     "integer": 0,
     "fraction": Decimal("0.5"),
@@ -78,12 +79,8 @@ class _Builder:
     def build(self, schemas: Iterable[NormalSchema]) -> list[Any]:
         """Return a few values that meet schemas as far as it is seen here: one of each type, and of each choice."""
         self._budget.spend()
-        found = (
-            value
-            for way in islice(_iterate_ways([*schemas]), EXAMPLES.ways)
-            for value in self._build_way(way)
-        )
-        return list(islice(found, EXAMPLES.parts))
+        ways = islice(_iterate_ways([*schemas]), EXAMPLES.ways)
+        return [*islice(chain.from_iterable(map(self._build_way, ways)), EXAMPLES.parts)]
 
     def _build_way(self, parts: Parts) -> Iterator[Any]:
         listed = [value for part in parts for value in _list_values(part)]
@@ -126,12 +123,8 @@ class _Builder:
         )
         for pairs in _get_all(parts, "dependentRequired"):
             names |= dict.fromkeys(other for name in [*names] for other in pairs.get(name, ()))
-        written = (
-            name
-            for part in parts
-            for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))
-        )
-        for name in (*written, *(f"a{index}" for index in range(EXAMPLES.size))):
+        invented = (f"a{index}" for index in range(EXAMPLES.size))
+        for name in chain(_iterate_written_names(parts), invented):
             if len(names) >= count:
                 break
             names[name] = None
@@ -142,8 +135,8 @@ class _Builder:
         self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts
     ) -> Iterator[Any]:
         for count in dict.fromkeys(_get_all(changed, *_ITEM_COUNTS)):
-            yield from (self._build_array(side, int(length)) for length in (count - 1, count, count + 1) if length >= 0
-                        for side in parts)  # fmt: skip
+            for length in _list_neighbours(count):
+                yield from (self._build_array(side, int(length)) for side in parts if length >= 0)
         if _get_all(changed, "uniqueItems"):
             options = [value for side in parts for value in self.build(_look_at(side, 0))]
             yield from ([value] * 2 for value in (*options[:2], 0))
@@ -153,39 +146,31 @@ class _Builder:
             contained = [_get_all(side, "contains") for side in parts] if index == 0 else [[], []]
             for one, other in ((old, new), contained):
                 for value in self._iterate_changed(one, other):
-                    fillers = (
-                        self.build([schema for side in parts for schema in _look_at(side, at)])
-                        for at in range(index)
-                    )
-                    filler = [next(iter(found), 0) for found in fillers]
+                    filler = [self._build_item(parts, at) for at in range(index)]
                     for base in bases[:2]:
                         yield [*base[:index], *filler[len(base) :], value, *base[index + 1 :]]
                         yield [*base, value]
 
+    def _build_item(self, parts: tuple[Parts, Parts], index: int) -> Any:
+        """Return an item that both sides allow at an index; 0 where none is found."""
+        schemas = chain.from_iterable(_look_at(side, index) for side in parts)
+        return next(iter(self.build(schemas)), 0)
+
     def _iterate_objects(
         self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts
     ) -> Iterator[Any]:
-        dependent = [
-            pair for pairs in _get_all(changed, "dependentRequired") for pair in pairs.items()
-        ]
-        dependent += [
-            (name, []) for pairs in _get_all([*chain(*parts)], "dependentSchemas") for name in pairs
-        ]
+        dependent = [*_iterate_dependent(parts, changed)]
         needed = [name for listed in _get_all(changed, "required") for name in listed]
         needed += [name for key, others in dependent for name in (key, *others)]
         for base in bases[: EXAMPLES.ways]:
             full = {**base, **{name: self._find_one(parts, name) for name in needed}}
             yield full
-            yield from (
-                {key: value for key, value in full.items() if key != name} for name in needed
-            )
+            for name in needed:
+                yield {key: value for key, value in full.items() if key != name}
             yield from ({**base, key: self._find_one(parts, key)} for key, _ in dependent)
         for count in dict.fromkeys(_get_all(changed, *_NAME_COUNTS)):
-            yield from (
-                self._build_object(side, int(size))
-                for size in (count - 1, count, count + 1)
-                for side in parts
-            )
+            for size in _list_neighbours(count):
+                yield from (self._build_object(side, int(size)) for side in parts)
         for name in self._list_names(parts):
             for value in self._iterate_changed(*(_look_under(side, name) for side in parts)):
                 yield from ({**base, name: value} for base in bases[: EXAMPLES.ways])
@@ -205,24 +190,32 @@ class _Builder:
 
     def _list_names(self, parts: tuple[Parts, Parts]) -> list[str]:
         every = [*chain(*parts)]
-        written = {
-            name
-            for part in every
-            for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))
-        }
-        patterns = sorted(
-            {pattern for part in every for pattern in part.get("patternProperties", ())}
-        )
-        matching = [
-            text
-            for pattern in patterns[: EXAMPLES.patterns]
-            for text in find_text(pattern, NO_PATTERN)
-        ]
-        return [
-            *dict.fromkeys(
-                (*sorted(written, key=lambda name: (len(name), name)), *matching, *_FRESH_NAMES)
-            )
-        ]
+        written = sorted({*_iterate_written_names(every)}, key=lambda name: (len(name), name))
+        patterns = {pattern for part in every for pattern in part.get("patternProperties", ())}
+        tried = sorted(patterns)[: EXAMPLES.patterns]
+        matching = chain.from_iterable(find_text(pattern, NO_PATTERN) for pattern in tried)
+        return [*dict.fromkeys((*written, *matching, *_FRESH_NAMES))]
+
+
+def _list_neighbours(count: Any) -> tuple[Any, Any, Any]:
+    return count - 1, count, count + 1
+
+
+def _iterate_written_names(parts: Parts) -> Iterator[str]:
+    """Yield the names that schemas write for the keys of an object."""
+    for part in parts:
+        yield from part.get("properties", ())
+        yield from part.get("dependentSchemas", ())
+
+
+def _iterate_dependent(
+    parts: tuple[Parts, Parts], changed: Parts
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield names that something depends on, each with the names that it needs."""
+    for pairs in _get_all(changed, "dependentRequired"):
+        yield from pairs.items()
+    for pairs in _get_all([*chain(*parts)], "dependentSchemas"):
+        yield from ((name, []) for name in pairs)
 
 
 def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
@@ -241,18 +234,20 @@ def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
 
 def _list_changed_leaves(parts: tuple[Parts, Parts]) -> Parts:
     """Return the keywords without schemas that one side alone has, each by itself; all of them where it is none."""
-    sides = [
-        {
-            write_canonical([name, part[name]]): SchemaObject({name: part[name]})
-            for part in side
-            for name in _LEAVES & {*part}
-        }
-        for side in parts
-    ]
-    both = sides[0] | sides[1]
-    apart = [both[text] for text in sorted(sides[0].keys() ^ sides[1].keys())]
-    # A bound is told from what stands beside it.
+    old, new = map(_index_leaves, parts)
+    both = old | new
+    apart = [both[text] for text in sorted(old.keys() ^ new.keys())]
+    # A bound is recognized by what is next to it.
     return apart or [both[text] for text in sorted(both)]
+
+
+def _index_leaves(parts: Parts) -> dict[str, SchemaObject]:
+    """Return the keywords without schemas, each as a schema by itself, by their texts."""
+    leaves: dict[str, SchemaObject] = {}
+    for part in parts:
+        for name in _LEAVES & {*part}:
+            leaves[write_canonical([name, part[name]])] = SchemaObject({name: part[name]})
+    return leaves
 
 
 def _iterate_ways(schemas: list[NormalSchema]) -> Iterator[Parts]:
@@ -295,15 +290,9 @@ def _look_under(parts: Parts, name: str) -> list[NormalSchema]:
     found: list[NormalSchema] = []
     for part in parts:
         own = [part["properties"][name]] if name in part.get("properties", ()) else []
-        own += [
-            one
-            for text, one in part.get("patternProperties", {}).items()
-            if is_pattern_found(text, name)
-        ]
-        rest = (
-            part[word] for word in ("additionalProperties", "unevaluatedProperties") if word in part
-        )
-        found += own or rest
+        patterns = part.get("patternProperties", {})
+        own += [schema for text, schema in patterns.items() if is_pattern_found(text, name)]
+        found += own or _get_all([part], "additionalProperties", "unevaluatedProperties")
     return found
 
 
@@ -318,24 +307,16 @@ def _look_at(parts: Parts, index: int) -> list[NormalSchema]:
 
 
 def _build_numbers(parts: Parts, type_: str) -> Iterator[Any]:
-    found = (
-        value
-        for value in _iterate_numbers(parts)
-        if find_type(value) == type_ and _is_within(value, parts)
-    )
-    yield from islice(found, 1)
+    numbers = (value for value in _iterate_numbers(parts) if find_type(value) == type_)
+    yield from islice((value for value in numbers if _is_within(value, parts)), 1)
 
 
 def _iterate_numbers(parts: Parts) -> Iterator[Any]:
     units = [Fraction(unit) for unit in _get_all(parts, "multipleOf")]
     starts = [Fraction(0), *map(Fraction, _get_all(parts, *_BOUNDS))]
-    steps = [*(start + offset for start in starts for offset in _OFFSETS)]
-    steps += [
-        (start // unit + count) * unit
-        for unit in units
-        for start in starts
-        for count in (0, 1, -1, Fraction("0.5"))
-    ]
+    steps = [start + offset for start in starts for offset in _OFFSETS]
+    for unit, start in product(units, starts):
+        steps += [(start // unit + count) * unit for count in _MULTIPLES]
     for number in dict.fromkeys(steps):
         if isinstance(value := convert_fraction(number), Decimal):
             yield int(value) if number.denominator == 1 else value
@@ -347,10 +328,7 @@ def _is_within(number: Any, parts: Parts) -> bool:
         and all(number > least for least in _get_all(parts, "exclusiveMinimum"))
         and all(number <= most for most in _get_all(parts, "maximum"))
         and all(number < most for most in _get_all(parts, "exclusiveMaximum"))
-        and all(
-            (Fraction(number) / Fraction(unit)).denominator == 1
-            for unit in _get_all(parts, "multipleOf")
-        )
+        and all(is_multiple(number, unit) for unit in _get_all(parts, "multipleOf"))
     )
 
 
@@ -372,12 +350,10 @@ def _iterate_scalars(changed: Parts) -> Iterator[Any]:
         yield from islice(_list_values(part), EXAMPLES.size)
         yield from (*_SAMPLES.values(), False) if part.keys() & {"type", "enum", "const"} else ()
         yield from _iterate_numbers([part]) if part.keys() & {"multipleOf", *_BOUNDS} else ()
-    for length in (
-        least
-        for count in _get_all(changed, "minLength", "maxLength")
-        for least in (count - 1, count, count + 1)
-    ):
-        yield from (letter * int(length) for letter in _LETTERS if length in range(EXAMPLES.text))
+    for count in _get_all(changed, "minLength", "maxLength"):
+        for length in _list_neighbours(count):
+            if length in range(EXAMPLES.text):
+                yield from (letter * int(length) for letter in _LETTERS)
     patterns = _get_all(changed, "pattern")[: EXAMPLES.patterns]
     for found, unfound in product([*patterns, ANY_PATTERN], [*patterns, NO_PATTERN]):
         yield from find_text(found, unfound) if patterns and found != unfound else ()

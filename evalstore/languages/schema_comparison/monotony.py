@@ -88,11 +88,9 @@ def _iterate_demands(schema: SchemaObject) -> Iterator[Demand]:
     if _UNEVALUATED & schema.keys():
         yield _make_demand("unevaluated", schema)
     if "type" in schema:
-        names = {
-            type_
-            for name in schema["type"]
-            for type_ in (_NUMBERS if name == "number" else (name,))
-        }
+        names = {*schema["type"]}
+        if "number" in names:
+            names = names - {"number"} | _NUMBERS
         yield _make_demand("type", sorted(names))
     if "const" in schema:
         yield _make_demand("enum", [schema["const"]])
@@ -113,10 +111,8 @@ def _iterate_demands(schema: SchemaObject) -> Iterator[Demand]:
         yield _make_demand("anyOf", [schema["if"], schema.get("else", True)])
     for name, inner in schema.get("dependentSchemas", {}).items():
         yield _make_demand("anyOf", [SchemaObject({"properties": {name: False}}), inner])
-    yield from (
-        _make_demand(keyword, schema[keyword])
-        for keyword in sorted(schema.keys() & _SINGLE_KEYWORDS)
-    )
+    for keyword in sorted(schema.keys() & _SINGLE_KEYWORDS):
+        yield _make_demand(keyword, schema[keyword])
 
 
 def _make_demand(keyword: str, value: Any) -> Demand:
@@ -227,10 +223,8 @@ class _KeywordWalk:
         if choice is not None:
             cases = [narrow.replace(choice, *list_demands(branch)) for branch in choice.value]
         elif demand.keyword == "anyOf" and len(narrow.types) in range(2, len(TYPES)):
-            cases = [
-                narrow.replace(None, _make_demand("type", [type_]))
-                for type_ in sorted(narrow.types)
-            ]
+            types = [_make_demand("type", [type_]) for type_ in sorted(narrow.types)]
+            cases = [narrow.replace(None, one) for one in types]
         else:
             return False
         return all(self.is_empty(case) or self.implies(case, demand) for case in cases)
@@ -252,22 +246,20 @@ def _list_fewer(_: _KeywordWalk, narrow: DemandSet, values: list[Any]) -> bool:
     allowed, types = {*map(write_canonical, values)}, narrow.types
     if types == {"boolean"} and {"true", "false"} <= allowed:
         return True
-    return any(
-        all(write_canonical(value) in allowed for value in listed if find_type(value) in types)
-        for listed in narrow.get_all("enum")
-    )
+    for listed in narrow.get_all("enum"):
+        possible = (value for value in listed if find_type(value) in types)
+        if all(write_canonical(value) in allowed for value in possible):
+            return True
+    return False
 
 
 def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
     """Return the lower bound, and whether it is open; with the sign -1 that of the negated numbers."""
     keywords = ("minimum", "exclusiveMinimum") if sign > 0 else ("maximum", "exclusiveMaximum")
     # A decimal is exact as a fraction: with a sign it would be rounded to 28 digits.
-    written = (
-        (Fraction(value), is_open)
-        for is_open, name in enumerate(keywords)
-        for value in narrow.get_all(name)
-    )
-    bounds = [(sign * value, is_open) for value, is_open in written]
+    bounds: list[tuple[Any, int]] = []
+    for is_open, name in enumerate(keywords):
+        bounds += [(sign * Fraction(value), is_open) for value in narrow.get_all(name)]
     value, is_open = max(bounds, default=(-math.inf, False))
     # Integers begin at the next whole number.
     if bounds and narrow.types & _NUMBERS == {"integer"}:
@@ -284,7 +276,12 @@ def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
         *narrow.get_all("multipleOf"),
         *([1] if narrow.types & _NUMBERS == {"integer"} else []),
     ]
-    return any((Fraction(one) / Fraction(unit)).denominator == 1 for one in units)
+    return any(is_multiple(one, unit) for one in units)
+
+
+def is_multiple(number: Any, unit: Any) -> bool:
+    """Whether a number is a whole multiple of another one."""
+    return (Fraction(number) / Fraction(unit)).denominator == 1
 
 
 def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: PropertyShape) -> bool:
@@ -295,19 +292,16 @@ def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: PropertyShape) -
             return False
     # A name that neither side writes: a pattern of both says the same of it, one of a single side
     # what it may.
-    return all(
-        any(_covers_pattern(walk, shape, pattern, schema) for shape in narrow.shapes)
-        for pattern, schema in wide.patterns.items()
-    ) and any(
-        all(
-            walk.meets(_join_schemas([schema]), wide.rest)
-            for schema in (
-                shape.rest,
-                *(one for name, one in shape.patterns.items() if name not in wide.patterns),
-            )
-        )
-        for shape in narrow.shapes
-    )
+    for pattern, schema in wide.patterns.items():
+        if not any(_covers_pattern(walk, shape, pattern, schema) for shape in narrow.shapes):
+            return False
+    return any(_covers_rest(walk, shape, wide) for shape in narrow.shapes)
+
+
+def _covers_rest(walk: _KeywordWalk, shape: PropertyShape, wide: PropertyShape) -> bool:
+    """Whether what a shape says about names that the other one does not write is no less."""
+    own = [schema for name, schema in shape.patterns.items() if name not in wide.patterns]
+    return all(walk.meets(_join_schemas([schema]), wide.rest) for schema in (shape.rest, *own))
 
 
 def _covers_pattern(
@@ -330,12 +324,11 @@ def _look_at_items(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bo
     lists = narrow.get_all("list")
     # All indexes after those that either side writes are alike.
     longest = max(len(first) for first, _ in (wide, *lists))
-    return all(
-        walk.meets(
-            _join_schemas(_select_item(one, index) for one in lists), _select_item(wide, index)
-        )
-        for index in range(longest + 1)
-    )
+    for index in range(longest + 1):
+        item = _join_schemas(_select_item(one, index) for one in lists)
+        if not walk.meets(item, _select_item(wide, index)):
+            return False
+    return True
 
 
 def _contain(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bool:
@@ -374,10 +367,11 @@ def _meet_denial(walk: _KeywordWalk, narrow: DemandSet, denied: NormalSchema) ->
 def _depend(_: _KeywordWalk, narrow: DemandSet, wide: Mapping[str, list[str]]) -> bool:
     needed = narrow.required
     own = narrow.get_all("dependentRequired")
-    return all(
-        {*others} <= needed.union(*(pairs.get(name, ()) for pairs in own)) | {name}
-        for name, others in wide.items()
-    )
+    for name, others in wide.items():
+        implied = {name}.union(*(pairs.get(name, ()) for pairs in own))
+        if not needed | implied >= {*others}:
+            return False
+    return True
 
 
 Rule = Callable[[_KeywordWalk, DemandSet, Any], bool]

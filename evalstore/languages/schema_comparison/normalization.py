@@ -140,13 +140,11 @@ class _Normalizer:
             return schema
         self.depth += 1
         keywords = self.convert(schema, self.dialect)
-        normal = {
-            name: self._normalize_value(name, value, references)
-            for name, value in keywords.items()
-            if _decides(name)
-        }
+        normal = SchemaObject({})
+        for name in filter(_decides, keywords):
+            normal[name] = self._normalize_value(name, keywords[name], references)
         self.depth -= 1
-        return SchemaObject(normal)
+        return normal
 
     def _normalize_value(self, name: str, value: Any, references: tuple[str, ...]) -> Any:
         if name not in _KNOWN:
@@ -173,10 +171,8 @@ class _Normalizer:
     def _sort_distinct(self, values: list[Any]) -> list[Any]:
         # Listed values count like schemas: a normal form repeats them at every reference.
         self.left -= len(values)
-        return [
-            value
-            for _, value in sorted({write_canonical(value): value for value in values}.items())
-        ]
+        by_text = {write_canonical(value): value for value in values}
+        return [by_text[text] for text in sorted(by_text)]
 
     def _resolve_reference(self, ref: str, references: tuple[str, ...]) -> NormalSchema:
         if ref in references:

@@ -137,13 +137,10 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     # All patterns of a schema are read together, for their size has one limit.
     written = [*_iterate_patterns(parts)]
     patterns = guard.read_patterns([pattern for _, pattern in written])
-    unread = [
-        (pointer, patterns.problems[pattern])
-        for pointer, pattern in written
-        if pattern in patterns.problems
-    ]
-    pattern_flaws = (Flaw(*problem, _PATTERN_HINT) for problem in unread)
-    flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect), *pattern_flaws]
+    flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect)]
+    for pointer, pattern in written:
+        if pattern in patterns.problems:
+            flaws.append(Flaw(pointer, patterns.problems[pattern], _PATTERN_HINT))
     if flaws:
         return flaws
     plain = make_plain_form(schema_copy, find_dialect(schema_copy))
@@ -171,12 +168,9 @@ def _find_dialect_flaws(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     )
     violations = meta.find_violations(schema)
     # Several parts of a dialect may say the same.
-    return [
-        *dict.fromkeys(
-            Flaw(one.pointer, f"the schema is broken: {one.message}", "fix it")
-            for one in violations
-        )
-    ]
+    broken = "the schema is broken: "
+    flaws = (Flaw(one.pointer, f"{broken}{one.message}", "fix it") for one in violations)
+    return [*dict.fromkeys(flaws)]
 
 
 @cache
@@ -216,11 +210,8 @@ def _iterate_patterns(parts: SchemaParts) -> Iterator[tuple[Pointer, str]]:
         if isinstance(pattern := subschema.schema.get("pattern"), str):
             yield (*subschema.pointer, "pattern"), pattern
         if isinstance(named := subschema.schema.get("patternProperties"), dict):
-            yield from (
-                ((*subschema.pointer, "patternProperties", name), name)
-                for name in named
-                if isinstance(name, str)
-            )
+            for name in (key for key in named if isinstance(key, str)):
+                yield (*subschema.pointer, "patternProperties", name), name
 
 
 def _translate_errors(answer: Callable[[], _Answer]) -> _Answer:

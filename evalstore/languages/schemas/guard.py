@@ -84,14 +84,10 @@ def check_size(value: Any) -> None:
     level, parts, depth = [value], 0, 0
     while level:
         parts, depth = parts + len(level), depth + 1
-        if parts > SCHEMAS.values or depth > SCHEMAS.depth:
-            too_many = parts > SCHEMAS.values
-            limit = (
-                f"has more than {SCHEMAS.values:,} values"
-                if too_many
-                else f"is nested deeper than {SCHEMAS.depth} levels"
-            )
-            raise SchemaError(f"the schema {limit}")
+        if parts > SCHEMAS.values:
+            raise SchemaError(f"the schema has more than {SCHEMAS.values:,} values")
+        if depth > SCHEMAS.depth:
+            raise SchemaError(f"the schema is nested deeper than {SCHEMAS.depth} levels")
         level = [item for node in level for item in _iterate_items(node)]
 
 

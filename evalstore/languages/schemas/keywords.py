@@ -16,6 +16,23 @@ from evalstore.languages.schemas.subschemas import LOOKING_KEYWORDS, REFERENCES
 Errors = Iterator[Any]
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
+# Steps beyond one for what a keyword of the library does for each item, part or name, and no
+# keyword within counts.
+_COSTS: Mapping[str, Callable[[Any, Any], int]] = {
+    **dict.fromkeys(
+        ("items", "prefixItems", "additionalItems", "contains", "propertyNames"),
+        lambda _, instance: _count_parts(instance),
+    ),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value, _: _count_parts(value)),
+    **dict.fromkeys(
+        ("properties", "required", "dependentSchemas"), lambda value, _: _count_parts(value) // 16
+    ),
+    **dict.fromkeys(
+        ("dependencies", "dependentRequired"),
+        lambda value, _: _count_parts(value) + sum(map(_count_parts, value.values())),
+    ),
+}
+
 
 def apply_pattern_properties(
     validator: Any, schemas: Mapping[str, Any], instance: Any, _: Any
@@ -100,24 +117,22 @@ def _find_evaluated_by_parts(validator: Any, instance: Any, schema: dict[str, An
 def _iterate_applied_parts(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
     """Yield the schemas within `schema` that look at `instance` itself; where one must hold, it is taken to."""
     targets, keywords = validator.format_checker.targets, validator.VALIDATORS
-    yield from (
-        targets[name, id(schema)] for name in REFERENCES if name in schema and name in keywords
-    )
+    for name in REFERENCES:
+        if name in schema and name in keywords:
+            yield targets[name, id(schema)]
     # These must hold for the whole to be valid, so they are not tried again; the branches of a
     # choice are.
     yield from schema.get("allOf", ())
-    yield from (
-        part
-        for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
-        if _is_valid(validator, part, instance)
-    )
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        if _is_valid(validator, part, instance):
+            yield part
     if "if" in schema:
         is_valid = _is_valid(validator, schema["if"], instance)
         yield schema["if"] if is_valid else True
         yield schema.get("then" if is_valid else "else", True)
-    yield from (
-        part for name, part in schema.get("dependentSchemas", {}).items() if name in instance
-    )
+    for name, part in schema.get("dependentSchemas", {}).items():
+        if name in instance:
+            yield part
 
 
 def _is_valid(validator: Any, schema: Any, instance: Any) -> bool:
@@ -144,27 +159,21 @@ def _find_evaluated_indexes(
         return {*range(len(instance))}
     evaluated = {*range(len(schema.get("prefixItems", ())))}
     if "contains" in schema and "prefixItems" in validator.VALIDATORS:  # since 2020
-        evaluated |= {
-            index
-            for index, item in enumerate(instance)
-            if _is_valid(validator, schema["contains"], item)
-        }
+        for index, item in enumerate(instance):
+            if _is_valid(validator, schema["contains"], item):
+                evaluated.add(index)
     return evaluated
 
 
 @cache
 def make_validator_class(dialect: Any, *, literal: bool) -> Any:
     """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
-    table = {
-        name: _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
-        for name, keyword in dialect.VALIDATORS.items()
-        if name != "format"  # an annotation, which takes no step
-    }
-    for name in REFERENCES:
-        if name in dialect.VALIDATORS:
-            table[name] = _wrap_counting(
-                _make_reference_keyword(name, dialect.VALIDATORS[name]), None
-            )
+    table = {}
+    for name, keyword in dialect.VALIDATORS.items():
+        if name in REFERENCES:
+            table[name] = _wrap_counting(_make_reference_keyword(name, keyword), None)
+        elif name != "format":  # an annotation, which takes no step
+            table[name] = _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
     types = dialect.TYPE_CHECKER
     types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
     extend: Any = validators.extend  # has no types
@@ -195,24 +204,6 @@ def _wrap_counting(keyword: Keyword, cost: Callable[[Any, Any], int] | None) -> 
 
 def _count_parts(value: Any) -> int:
     return len(value) if isinstance(value, dict | list) else 0
-
-
-# Steps beyond one for what a keyword of the library does for each item, part or name, and no
-# keyword within counts.
-_COSTS: Mapping[str, Callable[[Any, Any], int]] = {
-    **dict.fromkeys(
-        ("items", "prefixItems", "additionalItems", "contains", "propertyNames"),
-        lambda _, instance: _count_parts(instance),
-    ),
-    **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value, _: _count_parts(value)),
-    **dict.fromkeys(
-        ("properties", "required", "dependentSchemas"), lambda value, _: _count_parts(value) // 16
-    ),
-    **dict.fromkeys(
-        ("dependencies", "dependentRequired"),
-        lambda value, _: _count_parts(value) + sum(map(_count_parts, value.values())),
-    ),
-}
 
 
 def _is_integer(value: Any) -> bool:

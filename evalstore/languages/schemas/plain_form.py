@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from evalstore.languages.schemas.subschemas import (
@@ -142,11 +143,8 @@ def _unite_types(schema: Keywords) -> None:
     if "type" in schema or not isinstance(branches, list):
         return
     if all(isinstance(one, dict) and _list_deciding(one) == {"type"} for one in branches):
-        listed = [
-            name
-            for one in branches
-            for name in (one["type"] if isinstance(one["type"], list) else [one["type"]])
-        ]
+        types = [one["type"] for one in branches]
+        listed = chain.from_iterable(one if isinstance(one, list) else [one] for one in types)
         schema["type"] = list(dict.fromkeys(listed))
         del schema["anyOf"]
 

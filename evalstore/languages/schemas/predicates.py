@@ -53,13 +53,13 @@ class _PredicateCompiler:
         """Return the predicate of a schema, a mapping or a boolean."""
         if isinstance(schema, bool):
             return _meet_always if schema else _meet_never
-        predicates = [
-            _KEYWORDS[keyword](self, value, schema)
-            if keyword in _KEYWORDS
-            else self._refuse(keyword)
-            for keyword, value in schema.items()
-            if keyword not in _ANNOTATIONS and keyword not in _PARTS_OF_OTHERS
-        ]
+        predicates = []
+        for keyword, value in schema.items():
+            if keyword in _ANNOTATIONS or keyword in _PARTS_OF_OTHERS:
+                continue
+            if keyword not in _KEYWORDS:
+                raise _UnknownKeywordError(keyword)
+            predicates.append(_KEYWORDS[keyword](self, value, schema))
         return _join_all(predicates)
 
     def follow(self, reference: str) -> Predicate:
@@ -74,18 +74,12 @@ class _PredicateCompiler:
     def find_definition(self, reference: str) -> Any:
         """Return the schema that a reference names."""
         name = reference.removeprefix(_LOCAL)
-        return (
-            self._definitions[name]
-            if reference != name and name in self._definitions
-            else self._refuse(reference)
-        )
+        if reference == name or name not in self._definitions:
+            raise _UnknownKeywordError(reference)
+        return self._definitions[name]
 
     def _ask_definition(self, reference: str, value: Any) -> bool:
         return self._compiled[reference](value)
-
-    @staticmethod
-    def _refuse(keyword: str) -> Predicate:
-        raise _UnknownKeywordError(keyword)
 
 
 # What demands nothing is this very function, which is asked of nothing.
@@ -155,21 +149,21 @@ def _compile_properties(
 def _compile_pattern_properties(
     compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any
 ) -> Predicate:
-    compiled = [
-        (re.compile(pattern).search, compiler.compile(schema))
-        for pattern, schema in schemas.items()
+    compiled = {pattern: compiler.compile(schema) for pattern, schema in schemas.items()}
+    predicates = [
+        (re.compile(pattern).search, meets)
+        for pattern, meets in compiled.items()
+        if meets is not _meet_always
     ]
-    predicates = [(search, meets) for search, meets in compiled if meets is not _meet_always]
-    if not predicates:
-        return _meet_always
-    return lambda value: (
-        not isinstance(value, dict)
-        or all(
-            not search(name) or meets(item)
-            for name, item in value.items()
-            for search, meets in predicates
-        )
-    )
+
+    def named_properties_meet(value: Any) -> bool:
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if any(search(name) and not meets(item) for search, meets in predicates):
+                    return False
+        return True
+
+    return named_properties_meet if predicates else _meet_always
 
 
 def _compile_additional_properties(
@@ -179,13 +173,16 @@ def _compile_additional_properties(
     if meets is _meet_always:
         return meets
     searches = [re.compile(pattern).search for pattern in whole.get("patternProperties", ())]
-    return lambda value: (
-        not isinstance(value, dict)
-        or all(
-            name in known or any(search(name) for search in searches) or meets(item)
-            for name, item in value.items()
-        )
-    )
+
+    def additional_properties_meet(value: Any) -> bool:
+        if isinstance(value, dict):
+            for name, item in value.items():
+                is_known = name in known or any(search(name) for search in searches)
+                if not is_known and not meets(item):
+                    return False
+        return True
+
+    return additional_properties_meet
 
 
 class _EvaluatedNames(NamedTuple):
@@ -205,17 +202,17 @@ class _EvaluatedNames(NamedTuple):
 def _compile_unevaluated_properties(
     compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]
 ) -> Predicate:
-    meets, parts = (
-        compiler.compile(schema),
-        [*_list_evaluated(compiler, whole, _meet_always, is_whole=True)],
-    )
-    return lambda value: (
-        not isinstance(value, dict)
-        or all(
-            any(part.cover(name, value) for part in parts) or meets(item)
-            for name, item in value.items()
-        )
-    )
+    meets = compiler.compile(schema)
+    parts = [*_list_evaluated(compiler, whole, _meet_always, is_whole=True)]
+
+    def unevaluated_properties_meet(value: Any) -> bool:
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if not any(part.cover(name, value) for part in parts) and not meets(item):
+                    return False
+        return True
+
+    return unevaluated_properties_meet
 
 
 def _list_evaluated(

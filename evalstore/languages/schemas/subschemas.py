@@ -87,11 +87,9 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
         if not unvisited:
             break
         reached = list(_iterate_reachable(unvisited, id_key, subschemas))
-        names |= {
-            (id(subschema.document), name): subschema.schema
-            for subschema in reached
-            for name in _iterate_anchors(subschema, id_key)
-        }
+        for subschema in reached:
+            for name in _iterate_anchors(subschema, id_key):
+                names[id(subschema.document), name] = subschema.schema
         unvisited = []
         for subschema, keyword, ref in _iterate_references(reached):
             target = _resolve_reference(subschema.document, ref, names)
@@ -133,18 +131,15 @@ def _iterate_reachable(
             continue
         subschemas[id(subschema.schema)] = subschema
         yield subschema
-        document = subschema.document
-        inner = [
-            Subschema(
-                (*subschema.pointer, *steps),
-                schema,
-                schema if _is_document(schema, id_key) else document,
-            )
-            for steps, schema in iterate_subschemas(subschema.schema)
-            if isinstance(schema, dict)
-        ]
         # In the order in which they are written, which is the order in which flaws are reported.
-        waiting.extend(reversed(inner))
+        waiting.extend(reversed([*_iterate_inner(subschema, id_key)]))
+
+
+def _iterate_inner(subschema: Subschema, id_key: str) -> Iterator[Subschema]:
+    for steps, schema in iterate_subschemas(subschema.schema):
+        if isinstance(schema, dict):
+            document = schema if _is_document(schema, id_key) else subschema.document
+            yield Subschema((*subschema.pointer, *steps), schema, document)
 
 
 def _is_document(schema: dict[str, Any], id_key: str) -> bool:
@@ -221,10 +216,7 @@ def _find_loops(
 ) -> Iterator[Flaw]:
     """Yield a cycle of references that all look at one value, or a chain that is too long: nothing can apply them."""
     # Edges lead from a schema to those that it applies to the same value, at once or by reference.
-    graph = {
-        node: list(_iterate_in_place(subschema.schema, targets))
-        for node, subschema in subschemas.items()
-    }
+    graph = {node: [*_iterate_in_place(one.schema, targets)] for node, one in subschemas.items()}
     try:
         order = [*TopologicalSorter(graph).static_order()]
     except CycleError as error:
