@@ -35,18 +35,18 @@ STATEMENT_VARIABLE = "statement"
 CRITERIA = "criteria"
 
 
-def _read_row_key(key: str) -> Callable[[Sample], Any]:
-    return lambda sample: sample.question.row.get(key) if sample.question else None
-
-
 # What the question and the output fill; every other name comes from the check's `variables`.
 BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
     "input": lambda sample: sample.question.input if sample.question else None,
     "output": lambda sample: sample.text,
-    "expected": _read_row_key("expected"),
-    "context": _read_row_key("context"),
-    CRITERIA: _read_row_key(CRITERIA),
+    "expected": lambda sample: _read_row_key(sample, "expected"),
+    "context": lambda sample: _read_row_key(sample, "context"),
+    CRITERIA: lambda sample: _read_row_key(sample, CRITERIA),
 }
+
+
+def _read_row_key(sample: Sample, key: str) -> Any:
+    return sample.question.row.get(key) if sample.question else None
 
 
 class ScoreType(StrEnum):

@@ -112,14 +112,12 @@ def _parse_lock(text: str, file: str) -> Lock:
             hint="use the version of evalstore that wrote it, or a newer one",
         )
     reader = _LockParser(file, text, start.end())
-    refs = {
-        key: _parse_entry(match, line)
-        for key, line, match in reader.read_section("refs", re.compile(_ENTRY))
-    }
-    ledgers = {
-        key: LockedLedger(int(match["lines"]), match["sha256"], line)
-        for key, line, match in reader.read_section("ledgers", re.compile(_LEDGER))
-    }
+    refs: dict[str, LockEntry] = {}
+    for key, line, match in reader.read_section("refs", re.compile(_ENTRY)):
+        refs[key] = _parse_entry(match, line)
+    ledgers: dict[str, LockedLedger] = {}
+    for key, line, match in reader.read_section("ledgers", re.compile(_LEDGER)):
+        ledgers[key] = LockedLedger(int(match["lines"]), match["sha256"], line)
     if reader.offset != len(text):
         raise reader.build_form_error()
     return Lock(refs, ledgers, releases=dict(_index_by_release(refs)))
@@ -131,10 +129,7 @@ def write_lock(lock: Lock) -> bytes:
     Raises `LimitError` for one that `read_lock` would refuse for its size.
     """
     refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
-    ledgers = "".join(
-        f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n'
-        for name, seen in sorted(lock.ledgers.items())
-    )
+    ledgers = "".join(_format_ledger(name, seen) for name, seen in sorted(lock.ledgers.items()))
     data = f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
     if len(data) > LIMIT:
         message = f"the lock would be larger than {LIMIT:,} bytes, the limit for one file"
@@ -238,11 +233,16 @@ def _format_entry(ref: str, entry: LockEntry) -> str:
         "scoring_digest": entry.scoring_digest,
         **({"rows": entry.rows} if entry.rows else {}),
     }
-    lines = (
-        f'    {key}: "{value}"\n' if value is not None else f"    {key}: null\n"
-        for key, value in fields.items()
-    )
+    lines = (f"    {key}: {_quote(value)}\n" for key, value in fields.items())
     return f'  "{ref}":\n{"".join(lines)}'
+
+
+def _quote(value: str | None) -> str:
+    return "null" if value is None else f'"{value}"'
+
+
+def _format_ledger(name: str, seen: LockedLedger) -> str:
+    return f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n'
 
 
 def _format_section(title: str, entries: str) -> str:

@@ -19,10 +19,8 @@ from evalstore.notebook import ReportValue, format_repr
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
-MAX_UNGRADED = Fraction(
-    2, 100
-)  # the share that may fail to be graded before there is no score, and no answer
-
+# The share that may fail to be graded before there is no score, and no answer.
+MAX_UNGRADED = Fraction(2, 100)
 # The end of the name of an engine that only approximates its contract.
 APPROXIMATE = "(approximate)"
 

@@ -150,11 +150,9 @@ class Question:
         looks like it.
         """
         part = self.row if within is None else self.row.get(within)
-        slip = (
-            find_slip(part, key, SYNONYMS if within is None else {})
-            if isinstance(part, Mapping)
-            else None
-        )
+        if not isinstance(part, Mapping):
+            return ""
+        slip = find_slip(part, key, SYNONYMS if within is None else {})
         return self.describe_slip(key, slip) if slip is not None else ""
 
     def describe_slip(self, meant: str, found: str) -> str:
@@ -174,15 +172,12 @@ class Question:
 
 def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
     """Return the key of a mapping that was probably meant to be `key`, which it does not have; None without one."""
-    others = [other for other in part if isinstance(other, str) and other != key]
-    return next(
-        (
-            other
-            for other in others
-            if synonyms.get(other) == key or find_near_word(other, (key,), SLIPS)
-        ),
-        None,
-    )
+    for other in part:
+        if not isinstance(other, str) or other == key:
+            continue
+        if synonyms.get(other) == key or find_near_word(other, (key,), SLIPS):
+            return other
+    return None
 
 
 def make_question(

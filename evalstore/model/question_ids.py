@@ -34,11 +34,10 @@ def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, 
     An id with one content on both sides stays. Of the others, those match of which each side has
     one question with that content; an empty one says nothing.
     """
-    changed = {id_ for id_ in old if old[id_] != new.get(id_)}
-    before, after = (
-        _index_unique((id_, side[id_]) for id_ in side if id_ in changed or id_ not in old)
-        for side in (old, new)
-    )
+    changed = {id_: content for id_, content in old.items() if new.get(id_) != content}
+    others = (id_ for id_ in new if id_ in changed or id_ not in old)
+    before = _index_unique(changed.items())
+    after = _index_unique((id_, new[id_]) for id_ in others)
     return {id_: after[content] for content, id_ in before.items() if content in after}
 
 

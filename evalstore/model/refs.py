@@ -77,9 +77,8 @@ class ArtifactIdentity:
     @property
     def name(self) -> str:
         """`<kind>/<id>`, without a pin."""
-        return (
-            self.kind + "/" + self.id
-        )  # asked ten times for each of thousands: formatting an enum takes longer
+        # Asked ten times for each of thousands: formatting an enum takes longer.
+        return self.kind + "/" + self.id
 
     @property
     def path(self) -> str:

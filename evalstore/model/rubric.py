@@ -89,10 +89,7 @@ def read_rubric(value: Mapping[str, Any]) -> Rubric:
         ),
         scoring=Scoring(
             combine=Combine(scoring["combine"]),
-            weights={
-                id_: _read_number("a weight", weight)
-                for id_, weight in scoring.get("weights", {}).items()
-            },
+            weights=_read_weights(scoring),
             required=frozenset(_require_type("required", scoring.get("required", []), list)),
             threshold=_read_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
             missing=_read_policy("missing", scoring),
@@ -151,6 +148,11 @@ def _require_type(name: str, value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
         raise ValueError(f"{name} is {value!r}, which is not a {type_.__name__}")  # noqa: TRY004  # one error for a bad file
     return value
+
+
+def _read_weights(scoring: Mapping[str, Any]) -> dict[str, Fraction]:
+    weights = scoring.get("weights", {})
+    return {id_: _read_number("a weight", weight) for id_, weight in weights.items()}
 
 
 def _read_number(name: str, value: Any) -> Fraction:
