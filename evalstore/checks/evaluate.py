@@ -87,29 +87,27 @@ def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricR
     """
     score, reason = _compute_score(scoring, results)
     if scoring.verdict is VerdictRule.ALL and score is not None:
-        passed = not reason and all(
-            check.passed
-            for check in select_counted(scoring, results)
-            if scoring.has_weight(check.id)
-        )
+        passed = not reason and _passes_every_check(scoring, results)
         verdict = Verdict.PASS if passed else Verdict.FAIL
     else:
         verdict = _decide_verdict(score, scoring.threshold)
     return RubricResult(score, verdict, tuple(results), reason)
 
 
+def _passes_every_check(scoring: Scoring, results: Sequence[CheckResult]) -> bool:
+    counted = select_counted(scoring, results)
+    return all(check.passed for check in counted if scoring.has_weight(check.id))
+
+
 def select_counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
     """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
-    return [
-        CountedCheck(
-            result.id,
-            _ZERO if result.score is None else result.score,
-            result.verdict is Verdict.PASS,
-            scoring.weights.get(result.id, _ONE),
-        )
-        for result in results
-        if result.score is not None or _counts_as_zero(scoring, result)
-    ]
+    counted = [one for one in results if one.score is not None or _counts_as_zero(scoring, one)]
+    return [_count_check(one, scoring.weights.get(one.id, _ONE)) for one in counted]
+
+
+def _count_check(result: CheckResult, weight: Fraction) -> CountedCheck:
+    score = _ZERO if result.score is None else result.score
+    return CountedCheck(result.id, score, result.verdict is Verdict.PASS, weight)
 
 
 def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:

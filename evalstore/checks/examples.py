@@ -15,6 +15,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import (
     MALFORMED_ERRORS,
     Artifact,
+    CheckResult,
     Kind,
     Rubric,
     RubricResult,
@@ -117,18 +118,19 @@ def _grade(
 
 def settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
     """Return what the rubric says whatever the checks say that could not be graded; unscored where that differs."""
-    ends = [
-        combine_results(
-            scoring,
-            [
-                check._replace(score=score, verdict=verdict, unscored=None)
-                if check.unscored is UnscoredReason.ERROR
-                else check
-                for check in result.checks
-            ],
-        )
-        for score, verdict in ((Fraction(0), Verdict.FAIL), (Fraction(1), Verdict.PASS))
-    ]
-    score = ends[0].score if ends[0].score == ends[1].score else None
-    verdict = ends[0].verdict if ends[0].verdict is ends[1].verdict else Verdict.UNSCORED
+    worst = combine_results(scoring, [*_settle_checks(result, Fraction(0), Verdict.FAIL)])
+    best = combine_results(scoring, [*_settle_checks(result, Fraction(1), Verdict.PASS)])
+    score = worst.score if worst.score == best.score else None
+    verdict = worst.verdict if worst.verdict is best.verdict else Verdict.UNSCORED
     return replace(result, score=score, verdict=verdict)
+
+
+def _settle_checks(
+    result: RubricResult, score: Fraction, verdict: Verdict
+) -> Iterator[CheckResult]:
+    """Yield the checks, with a grade for each that could not be graded."""
+    for check in result.checks:
+        if check.unscored is UnscoredReason.ERROR:
+            yield check._replace(score=score, verdict=verdict, unscored=None)
+        else:
+            yield check

@@ -147,35 +147,32 @@ def grade_answers(
     `inner_missing`.
     """
     unscored = [answer for answer in answers if answer.counts and not answer.parsed.is_answer]
+    grade = _explain_unscored(unscored, answers) if unscored else _combine_scores(answers, combine)
     texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
-    if unscored:
-        reason = f"{unscored[0].lead}{unscored[0].judge.name}: {unscored[0].parsed.words}"
-        many = (
-            f"{len(unscored)} of {len(answers)} replies have no score; the first: "
-            if len(answers) > 1
-            else ""
-        )
-        setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
-        return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
-            replies=replies, reply_digests=digests
-        )
+    return grade._replace(replies=replies, reply_digests=digests)
+
+
+def _explain_unscored(unscored: Sequence[JudgeAnswer], answers: Sequence[JudgeAnswer]) -> Grade:
+    first = unscored[0]
+    reason = f"{first.lead}{first.judge.name}: {first.parsed.words}"
+    if len(answers) > 1:
+        reason = f"{len(unscored)} of {len(answers)} replies have no score; the first: {reason}"
+    setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
+    return grade_error(reason, _name_models(answers), setting)
+
+
+def _combine_scores(
+    answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction | None]], Fraction | None]
+) -> Grade:
     score = combine([answer.parsed.score for answer in answers])
-    idle = (
-        answer.about or str(number)
-        for number, answer in enumerate(answers, 1)
-        if answer.counts and answer.parsed.score is None
-    )
-    return Grade(
-        score,
-        _describe_scores(answers),
-        None if score is not None else UnscoredReason.MISSING,
-        engine=_name_models(answers),
-        replies=replies,
-        reply_digests=digests,
-        inner_missing=() if score is None else tuple(dict.fromkeys(idle)),
-    )
+    words, engine = _describe_scores(answers), _name_models(answers)
+    if score is None:
+        return Grade(None, words, UnscoredReason.MISSING, engine=engine)
+    names = [(answer, answer.about or str(number)) for number, answer in enumerate(answers, 1)]
+    idle = [name for answer, name in names if answer.counts and answer.parsed.score is None]
+    return Grade(score, words, engine=engine, inner_missing=tuple(dict.fromkeys(idle)))
 
 
 def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
@@ -190,12 +187,10 @@ def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
 
 def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
     """Merge models, the last one first; a key with an empty value counts as absent."""
-    return {
-        key: _normalize_number(value)
-        for model in models
-        for key, value in model.items()
-        if value is not None and not is_cosmetic(key)
-    }
+    merged: dict[str, Any] = {}
+    for model in models:
+        merged |= {key: value for key, value in model.items() if value is not None}
+    return {key: _normalize_number(merged[key]) for key in merged if not is_cosmetic(key)}
 
 
 def _normalize_number(value: Any) -> Any:
@@ -215,14 +210,11 @@ def _fill_values(
 ) -> dict[str, str]:
     """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
     own = {CRITERIA} & {*judge.definition.variables} & {*variables}
-    return {
-        name: _to_prompt_text(
-            BUILTIN_VARIABLES[name](sample)
-            if name in BUILTIN_VARIABLES and name not in own
-            else variables[name]
-        )
-        for name in judge.template.names
-    }
+    values: dict[str, Any] = {}
+    for name in judge.template.names:
+        is_builtin = name in BUILTIN_VARIABLES and name not in own
+        values[name] = BUILTIN_VARIABLES[name](sample) if is_builtin else variables[name]
+    return {name: _to_prompt_text(value) for name, value in values.items()}
 
 
 def _to_prompt_text(value: Any) -> str:
@@ -236,11 +228,8 @@ def _name_models(answers: Sequence[JudgeAnswer]) -> str:
     answered = [
         answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()
     ]
-    names = {
-        make_excerpt(answer.reply.served or str(answer.judge.model["id"]), 100)
-        for answer in answered
-    }
-    return ", ".join(sorted(names)) or "evalstore"
+    names = {answer.reply.served or str(answer.judge.model["id"]) for answer in answered}
+    return ", ".join(sorted({make_excerpt(name, 100) for name in names})) or "evalstore"
 
 
 def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:

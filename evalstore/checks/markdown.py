@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -67,15 +67,18 @@ def count_by_commonmark(text: str) -> MarkdownShape:
 
     tokens = _build_parser().parse(text[_find_front_matter_end(text) :], {"blocks": 0})
     return MarkdownShape(
-        headings=tuple(
-            (int(token.tag[1:]), inside.content.strip())
-            for token, inside in pairwise(tokens)
-            if token.type == "heading_open"
-        ),
+        headings=tuple(_iterate_headings(tokens)),
         code_blocks=sum(token.type in {"fence", "code_block"} for token in tokens),
         paragraphs=sum(token.type == "paragraph_open" for token in tokens),
         engine=f"markdown-it-py {__version__}",
     )
+
+
+def _iterate_headings(tokens: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """Yield the level and the text of each heading."""
+    for token, inside in pairwise(tokens):
+        if token.type == "heading_open":
+            yield int(token.tag[1:]), inside.content.strip()
 
 
 def find_fenced_blocks(text: str) -> list[FencedBlock]:
@@ -88,11 +91,8 @@ def find_fenced_blocks(text: str) -> list[FencedBlock]:
     # The parser would make a replacement character of a NUL, which JSON takes; it takes neither of
     # these two.
     tokens = _build_parser().parse(text.replace("\0", "\1"), {"blocks": 0})
-    return [
-        FencedBlock(_read_language(token.info), token.content)
-        for token in tokens
-        if token.type == "fence"
-    ]
+    fences = [token for token in tokens if token.type == "fence"]
+    return [FencedBlock(_read_language(fence.info), fence.content) for fence in fences]
 
 
 def _read_language(info: str) -> str:

@@ -36,6 +36,7 @@ VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False,
 # What a judge says where its question does not apply to the output, besides null with a reason.
 _NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "not_applicable", "not-applicable"})
 _VERDICT = "verdict"
+_CONTRADICTION = "its verdict contradicts its score"
 _MENTIONS = (
     'The answer under review says "{}" to that.',
     "The answer under review says {} to that.",
@@ -282,26 +283,20 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) ->
     # is guessed.
     readers = _KEYS[judge.score_type]
     is_idle = _says_not_applicable(value)
-    scores = [
-        _read_value(judge, key.lower(), item, has_words=has_words or is_idle)
-        for key, item in value.items()
-        if key.lower() in readers
-    ]
+    has_words = has_words or is_idle
+    pairs = [(key.lower(), item) for key, item in value.items()]
+    answers = [(key, item) for key, item in pairs if key in readers]
+    scores = [_read_value(judge, key, item, has_words=has_words) for key, item in answers]
     if _VERDICT not in readers and is_idle:
         scores.append(None)
     if len(set(scores)) > 1:
-        return next(
-            (score for score in scores if isinstance(score, str)),
-            "its verdict contradicts its score",
-        )
-    verdicts = [
-        item for key, item in value.items() if key.lower() == "verdict" and "verdict" not in readers
-    ]
-    if isinstance(scores[0], Fraction) and any(
-        _contradicts(judge, item, scores[0]) for item in verdicts
-    ):
-        return "its verdict contradicts its score"
-    return scores[0]
+        return next((score for score in scores if isinstance(score, str)), _CONTRADICTION)
+    score = scores[0]
+    if isinstance(score, Fraction) and _VERDICT not in readers:
+        verdicts = (item for key, item in pairs if key == _VERDICT)
+        if any(_contradicts(judge, verdict, score) for verdict in verdicts):
+            return _CONTRADICTION
+    return score
 
 
 def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answer:

@@ -54,6 +54,7 @@ _MARKUP = (
     (re.compile(r"[*`]+|~~"), ""),
 )
 _UNDERSCORES = re.compile(r"_+")
+_NO_MARKS = str.maketrans("", "", punctuation)
 _JSON_TYPES: Mapping[str, Callable[[Any], bool]] = {
     "any": lambda _: True,
     "string": lambda value: isinstance(value, str),
@@ -330,8 +331,6 @@ def _plainly(step: TextStep) -> Callable[[Params], TextStep]:
     """Return the `prepare` of a step without options."""
     return lambda _: step
 
-
-_NO_MARKS = str.maketrans("", "", punctuation)
 
 STEPS: Mapping[str, StepKind] = {
     "strip": StepKind(prepare=_plainly(str.strip), picks=True, respells=True),

@@ -76,12 +76,7 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
         return grade_binary(
             True, f"every demand on {len(calls)} call{'' if len(calls) == 1 else 's'} is met"
         )
-    unmet = (
-        _word_count(tool, len(places))
-        for tool, places in required
-        if not tool.is_allowed_count(len(places))
-    )
-    reason = next(unmet, "the calls are not in the required order")
+    reason = next(_find_unmet(required), "the calls are not in the required order")
     if demands.partial:
         return Grade(
             Fraction(satisfied, len(required)),
@@ -105,6 +100,12 @@ def _find_unwanted(
             f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one more than "
             "required"
         )
+
+
+def _find_unmet(required: Sequence[tuple[ToolEntry, Places]]) -> Iterator[str]:
+    for tool, places in required:
+        if not tool.is_allowed_count(len(places)):
+            yield _word_count(tool, len(places))
 
 
 def _word_count(tool: ToolEntry, number: int) -> str:

@@ -133,11 +133,8 @@ def _ask_about_facts(
             return grade_error(
                 f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit"
             )
-        answers = [
-            answer
-            for written, _ in facts
-            for answer in ask_judge(judge, sample, {FACT_VARIABLE: written}, context)
-        ]
+        texts = [{FACT_VARIABLE: written} for written, _ in facts]
+        answers = [one for text in texts for one in ask_judge(judge, sample, text, context)]
         return grade_answers(answers, _average_applicable)
 
     return grade_facts

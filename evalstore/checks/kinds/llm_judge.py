@@ -41,20 +41,14 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     `each`, all are asked about every statement, and `aggregate` makes one score of those of the
     statements; of one that weighs 0, a reply that cannot be read costs nothing.
     """
-    variables, statements, weights = (
-        params.get("variables", {}),
-        _read_each(params),
-        _read_weights(params),
-    )
-    samples, names = (
-        _read_sample_count(params),
-        [*variables, *([STATEMENT_VARIABLE] if statements else ())],
-    )
+    variables = params.get("variables", {})
+    statements = _read_each(params)
+    weights = _read_weights(params)
+    samples = _read_sample_count(params)
+    names = [*variables, STATEMENT_VARIABLE] if statements else [*variables]
     aggregate = _read_aggregate(params)
-    combine, threshold = (
-        AGGREGATES[aggregate],
-        parse_fraction(params.get("threshold", JUDGED_THRESHOLD)),
-    )
+    combine = AGGREGATES[aggregate]
+    threshold = parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
     judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
@@ -73,14 +67,10 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         if len(known) < len(scores):
             return None  # where one reply says that it is not applicable, there is no vote
         # The answers come judge by judge, `samples` of each.
-        means = (
-            compute_mean_score(known[start : start + samples])
-            for start in range(0, len(known), samples)
-        )
-        return combine(
-            [JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)],
-            threshold,
-        )
+        starts = range(0, len(known), samples)
+        means = [compute_mean_score(known[start : start + samples]) for start in starts]
+        votes = [JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)]
+        return combine(votes, threshold)
 
     def combine_statements(scores: list[Fraction | None]) -> Fraction | None:
         # And these statement by statement; those that are not applicable are left out.
@@ -95,22 +85,19 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
             return None
         return build_statement_sum(aggregate, asked).compute([mean for _, mean in known])
 
-    def ask(sample: Sample, texts: Mapping[str, str]) -> list[JudgeAnswer]:
-        return [
-            answer
-            for judge in judges
-            for answer in ask_judge(judge, sample, texts, context, times=samples)
-        ]
+    def ask(sample: Sample, texts: Mapping[str, str]) -> Iterator[JudgeAnswer]:
+        for judge in judges:
+            yield from ask_judge(judge, sample, texts, context, times=samples)
+
+    def ask_about_statements(sample: Sample) -> Iterator[JudgeAnswer]:
+        for one in statements:
+            for answer in ask(sample, {**variables, STATEMENT_VARIABLE: one.text}):
+                yield replace(answer, about=one.id, counts=bool(one.weight))
 
     def grade(sample: Sample) -> Grade:
-        if not statements:
-            return grade_answers(ask(sample, variables), combine_replies)
-        answers = [
-            replace(answer, about=one.id, counts=bool(one.weight))
-            for one in statements
-            for answer in ask(sample, {**variables, STATEMENT_VARIABLE: one.text})
-        ]
-        return grade_answers(answers, combine_statements)
+        if statements:
+            return grade_answers([*ask_about_statements(sample)], combine_statements)
+        return grade_answers([*ask(sample, variables)], combine_replies)
 
     return grade
 

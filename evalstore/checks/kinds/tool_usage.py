@@ -134,9 +134,9 @@ def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS
     tools = [_read_expected_tool(entry) for entry in listed or ()]
-    return (
-        _NO_TOOLS if None in tools else None if listed is None else [tool for tool in tools if tool]
-    )
+    if None in tools:
+        return _NO_TOOLS
+    return None if listed is None else [tool for tool in tools if tool]
 
 
 def _read_expected_tool(entry: Any) -> ToolEntry | None:
