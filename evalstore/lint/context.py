@@ -43,9 +43,8 @@ class SeverityPolicy:
     def find_severity(self, rule: str, *, soft: bool = False) -> Severity | None:
         """Return the severity of a rule's findings, or None when there are to be none."""
         severity: Severity | None = VALIDATION_RULES[rule].severity
-        if (
-            severity is Severity.ERROR and not soft
-        ):  # what cannot be graded stays so, whatever the settings say
+        # What cannot be graded stays so, whatever the settings say.
+        if severity is Severity.ERROR and not soft:
             return severity
         severity = Severity.WARNING if soft else severity
         if rule in _UNPINNED_RULES:
@@ -60,14 +59,11 @@ class SeverityPolicy:
 
 def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
     """Read the store's own policy from its settings; values of a wrong type are left to the schema's findings."""
-    rules = {
-        rule: level
-        for rule, level in get_mapping(settings, "rules").items()
-        if isinstance(level, str)
-    }
-    policy = _apply_settings(
-        SeverityPolicy(rules=rules), settings if isinstance(settings, dict) else {}
-    )
+    levels = get_mapping(settings, "rules")
+    rules = {rule: level for rule, level in levels.items() if isinstance(level, str)}
+    policy = SeverityPolicy(rules=rules)
+    if isinstance(settings, dict):
+        policy = _apply_settings(policy, settings)
     return replace(policy, strict=policy.strict or strict)
 
 

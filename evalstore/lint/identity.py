@@ -48,13 +48,7 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
         what = f"the number {written}" if number else describe_value(version)
-        full = (
-            f"{written}.0.0"
-            if written.isdecimal()
-            else f"{written}.0"
-            if TWO_PART.fullmatch(written)
-            else ""
-        )
+        full = _complete_version(written)
         fix = Fix(full, quoted=True) if number and find_version(full) else None
         yield make_note(
             "version-not-text", ("version",), fix=fix, what=what, example=full or "1.0.0"
@@ -63,6 +57,13 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         yield make_note("version-two-part", ("version",), fix=Fix(f"{version}.0"), found=version)
     elif find_version(version) is None:
         yield make_note("version-malformed", ("version",), found=describe_value(version))
+
+
+def _complete_version(written: str) -> str:
+    """Return the version of three parts that a number means; empty for one that means none."""
+    if written.isdecimal():
+        return f"{written}.0.0"
+    return f"{written}.0" if TWO_PART.fullmatch(written) else ""
 
 
 def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:

@@ -200,11 +200,8 @@ def _find_homes(key: str) -> tuple[str, ...]:
     kinds = [
         kind for kind in list_check_kinds() if key in load_schema(f"checks/{kind}")["properties"]
     ]
-    homes = [
-        home
-        for home, (name, path) in _HOMES.items()
-        if key in _walk(load_schema(name), path)["properties"]
-    ]
+    schemas = {home: _walk(load_schema(name), path) for home, (name, path) in _HOMES.items()}
+    homes = [home for home, schema in schemas.items() if key in schema["properties"]]
     return (*homes, f"a check of kind {' or '.join(kinds)}") if kinds else tuple(homes)
 
 

@@ -47,23 +47,22 @@ _PLAIN_WORDS = (
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 # Qualities by what they are about: two of different kinds are two questions.
+_QUALITY_WORDS = {
+    "truth": "accurate correct true factual right accuracy correctness truthful",
+    "manner": (
+        "polite friendly kind respectful professional courteous empathetic polished politeness "
+        "tone empathy"
+    ),
+    "extent": "complete thorough comprehensive exhaustive completeness",
+    "length": "concise short brief succinct conciseness brevity",
+    "clarity": "clear readable understandable fluent clarity readability fluency coherent coherence",
+    "relevance": "relevant on-topic relevance",
+    "safety": "safe harmless unbiased safety",
+    "help": "helpful useful helpfulness usefulness",
+    "wit": "creative engaging original interesting creativity",
+}
 _QUALITIES: Mapping[str, str] = {
-    word: about
-    for about, words in {
-        "truth": "accurate correct true factual right accuracy correctness truthful",
-        "manner": (
-            "polite friendly kind respectful professional courteous empathetic polished politeness "
-            "tone empathy"
-        ),
-        "extent": "complete thorough comprehensive exhaustive completeness",
-        "length": "concise short brief succinct conciseness brevity",
-        "clarity": "clear readable understandable fluent clarity readability fluency coherent coherence",
-        "relevance": "relevant on-topic relevance",
-        "safety": "safe harmless unbiased safety",
-        "help": "helpful useful helpfulness usefulness",
-        "wit": "creative engaging original interesting creativity",
-    }.items()
-    for word in words.split()
+    word: about for about, words in _QUALITY_WORDS.items() for word in words.split()
 }
 _QUALITY = "|".join(sorted(map(re.escape, _QUALITIES), key=len, reverse=True))
 _DOUBLED = (
@@ -215,11 +214,8 @@ def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> 
     if not re.search(_CORRECTNESS, prose) or (gold := find_referenced(against, lookup)) is None:
         return
     rows = get_list(gold.document.value, "questions")
-    referenced = [
-        row
-        for row in rows
-        if isinstance(row, dict) and row.get("expected") not in (None, "", [], {})
-    ]
+    expected = [row.get("expected") for row in rows if isinstance(row, dict)]
+    referenced = [one for one in expected if one not in (None, "", [], {})]
     if rows and len(referenced) >= _LEAST_SHARE * len(rows):
         why = (
             f"judges what is correct, and the rows of {gold.name} that it is validated against "

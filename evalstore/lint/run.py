@@ -54,15 +54,8 @@ from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.settings import lint_settings
 from evalstore.lint.shapes import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.lint.source_lines import add_source_lines, quote_span, read_numbered_lines
-from evalstore.lint.sources import (
-    BUNDLE_SUFFIX,
-    FileRole,
-    Parse,
-    ReadFile,
-    ValidationSource,
-    find_kind_sources,
-    read_source,
-)
+from evalstore.lint.source_reader import Parse, ReadFile, read_source
+from evalstore.lint.sources import BUNDLE_SUFFIX, FileRole, ValidationSource, find_kind_sources
 from evalstore.lint.words.comments import lint_cut_texts
 from evalstore.lint.words.phrases import lint_phrases
 from evalstore.model import Artifact, Finding, Findings, Kind, find_rows_path
@@ -110,11 +103,8 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     without it no example is graded.
     """
     with FolderReader() as folders:
-        reads = [
-            found
-            for source in sources
-            if (found := read_source(source, parse, folders.read)) is not None
-        ]
+        files_read = (read_source(source, parse, folders.read) for source in sources)
+        reads = [found for found in files_read if found is not None]
     settings = _find_settings(reads) if settings is None else settings
     artifacts = [found.artifact for found in reads if found.artifact]
     files = ArtifactFiles(artifacts)
@@ -151,14 +141,10 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
 
 
 def _find_settings(reads: list[ReadFile]) -> Any:
-    return next(
-        (
-            item.document.value
-            for item in reads
-            if item.document and item.source.role is FileRole.SETTINGS
-        ),
-        {},
-    )
+    for item in reads:
+        if item.document and item.source.role is FileRole.SETTINGS:
+            return item.document.value
+    return {}
 
 
 def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
@@ -314,19 +300,16 @@ def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset
     if root is None:
         return frozenset()
     if root not in context.gold_names:
-        documents = (
-            found.document
-            for source in find_kind_sources(root, Kind.JUDGE)
-            if (found := read_source(source)) and found.document
-        )
-        against = (
-            get_mapping(document.value, "validation").get("validated_against")
-            for document in documents
-        )
-        context.gold_names[root] = frozenset(
-            text.split("@")[0] for text in against if isinstance(text, str)
-        )
+        context.gold_names[root] = frozenset(_iterate_gold_names(root))
     return context.gold_names[root]
+
+
+def _iterate_gold_names(root: Path) -> Iterator[str]:
+    for source in find_kind_sources(root, Kind.JUDGE):
+        if (found := read_source(source)) and found.document:
+            validation = get_mapping(found.document.value, "validation")
+            if isinstance(against := validation.get("validated_against"), str):
+                yield against.split("@")[0]
 
 
 def _find_rows_beside(item: ReadFile) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evalstore.documents import Pointer
@@ -17,8 +17,7 @@ _NAME = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # What is secret by its form, whatever its key: a header of its own, and keys as their issuers write
 # them. A name that begins like a key (`skill_creator_statement`, `sk-short-answers-of-people`) has
-# no mark behind its prefix,
-# or neither a digit nor sixteen letters in a row.
+# no mark behind its prefix, or neither a digit nor sixteen letters in a row.
 _HEADER = r"(?i:bearer|basic) [\w.~+/-]{8,}=*"
 _ISSUED = r"(?:sk-|gsk_|xai-|hf_|gh[op]_|glpat-)(?=.*\d|.*\w{16})[\w-]{16,}|AKIA[0-9A-Z]{16}"
 _VALUE = re.compile(f"{_HEADER}|{_ISSUED}")
@@ -29,20 +28,19 @@ _PROSE = frozenset({"template", "examples", "description", "title"})
 
 def lint_secrets(value: Any, at: Pointer = ()) -> Iterator[Note]:
     """Yield each secret of a mapping or a list, at any depth, by its place; no finding shows one."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, item in items:
+    for key, item in _iterate_items(value):
         if key in _PROSE and not at:
             continue
         if isinstance(item, dict | list):
             yield from lint_secrets(item, (*at, key))
         elif isinstance(item, str) and not _EMPTY.fullmatch(item) and _is_secret(key, item):
             yield make_note("secret-written", (*at, key), of_key=isinstance(key, str), found=key)
+
+
+def _iterate_items(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _is_secret(key: Any, text: str) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer
@@ -14,6 +15,7 @@ from evalstore.lint.notes import (
     Fix,
     Note,
     describe_value,
+    get_mapping,
     list_mappings,
     list_names,
     make_note,
@@ -44,17 +46,13 @@ _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
 # What another rule says better: (the last key of the pointer, the schema's keyword).
 _LEFT_TO_OTHER_RULES = {
-    *((key, keyword) for key in ("id", "version") for keyword in ("pattern", "not")),
-    *((key, keyword) for key in _REFERENCES for keyword in ("pattern", "not")),
-    *((key, keyword) for key in ("tpr", "tnr") for keyword in ("minimum", "maximum")),
+    *product(("id", "version"), ("pattern", "not")),
+    *product(_REFERENCES, ("pattern", "not")),
+    *product(("tpr", "tnr"), ("minimum", "maximum")),
     ("required", "pattern"),
     ("required", "not"),
     ("version", "type"),
-    *(
-        (key, keyword)
-        for key in ("validated_at", "until", "day", "since")
-        for keyword in ("pattern", "not")
-    ),
+    *product(("validated_at", "until", "day", "since"), ("pattern", "not")),
 }
 
 
@@ -157,11 +155,10 @@ def list_key_names(name: str) -> frozenset[str]:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            properties = part.get("properties")
-            names.update(properties if isinstance(properties, dict) else ())
-        waiting += (
-            part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-        )
+            names.update(get_mapping(part, "properties"))
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
     return frozenset(names)
 
 

@@ -1,25 +1,15 @@
-"""Finds the files to validate (a store, a folder of one kind, a file, standard input) and reads each of them."""
+"""Finds the files to validate: of a store, of a folder of one kind, one that is named, or standard input."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from evalstore.documents import Document, read_json, read_yaml
-from evalstore.documents.yaml_reader import LIMIT
-from evalstore.errors import LoadError, Place
-from evalstore.files import read_below
-from evalstore.lint.notes import Note, make_note, note_error
-from evalstore.model import Artifact, Kind
-from evalstore.model.lock import LIMIT as LOCK_LIMIT
-from evalstore.model.lock import LOCK_FILE, read_lock
-
-Parse = Callable[[bytes, str], Document]
-Read = Callable[[Path, str, int], bytes]
+from evalstore.model import Kind
+from evalstore.model.lock import LOCK_FILE
 
 SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
@@ -28,13 +18,6 @@ BUNDLE_SUFFIX = ".schema.json"
 _YAML, _JSON = ".yaml", ".json"
 _KINDS = {kind.folder: kind for kind in Kind}
 _LOOKALIKES = (".yaml", ".yml", ".json")
-_DEPTH = 2  # a folder and a file in it
-_KEYS = {
-    Kind.RUBRIC: {"checks", "scoring"},
-    Kind.JUDGE: {"template", "score_type", "level_names", "reply_pattern"},
-    Kind.DATASET: {"questions", "rows", "defaults"},
-}
-_TOP_KEY = re.compile(rb"^(checks|scoring|template|score_type|questions|rows)[ ]*:", re.MULTILINE)
 
 
 class FileRole(StrEnum):
@@ -50,6 +33,10 @@ class FileRole(StrEnum):
     LINK = "link"
     IGNORED = "ignored"
     FOREIGN = "foreign"
+
+
+# The files of a store that are read as something else than artifacts.
+_OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,21 +133,6 @@ def make_text_source(data: bytes) -> ValidationSource:
     return ValidationSource("<stdin>", None, "", data=data)
 
 
-def guess_kind(value: object) -> Kind | None:
-    """Return the artifact kind that most of a document's keys belong to, or None."""
-    keys = set(value) if isinstance(value, dict) else set()
-    best = max(Kind, key=lambda kind: len(keys & _KEYS[kind]))
-    return best if keys & _KEYS[best] else None
-
-
-def may_be_artifact(text: bytes) -> bool:
-    """Whether a text that cannot be parsed looks like an artifact."""
-    return _TOP_KEY.search(text) is not None
-
-
-_OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
-
-
 def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
     """Yield the files in the folder of a kind, below it, and in folders of a name like its own, that are not read."""
     wanted = (folder, folder.removesuffix("s"))
@@ -177,24 +149,6 @@ def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSou
                     and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}"
                 ):
                     yield ValidationSource(_join_path(shown, path), root, path, FileRole.IGNORED)
-
-
-def _note_ignored(path: str) -> Note:
-    """Return the note on a file that looks like an artifact, and why no command reads it."""
-    parts = Path(path).parts
-    folder, name = (
-        next(kind for kind in _KINDS if kind.startswith(parts[0].lower())),
-        f"{Path(path).stem}{_YAML}",
-    )
-    if len(parts) > _DEPTH:
-        reason = f"artifacts must be in {folder}/ itself, not in a subfolder"
-    elif parts[0] != folder:
-        reason = f"the folder must be named {folder}/"
-    else:
-        reason = f"the name of an artifact must end in {_YAML}"
-    return make_note(
-        "file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store"
-    )
 
 
 def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
@@ -227,77 +181,3 @@ def _mark_link(source: ValidationSource) -> ValidationSource:
 
 def _join_path(shown: str, name: str) -> str:
     return f"{shown.rstrip('/')}/{name}" if shown else name
-
-
-_NOT_ARTIFACTS = frozenset({FileRole.SETTINGS, FileRole.ACCEPTED})
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """One file after reading; rows and bundles are read by the rules themselves."""
-
-    source: ValidationSource
-    document: Document | None = None
-    artifact: Artifact | None = None
-    failed: Note | None = None
-
-
-def read_source(
-    source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below
-) -> ReadFile | None:
-    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
-
-    `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
-    """
-    if source.role is FileRole.LINK:
-        return ReadFile(source, failed=make_note("link-not-followed"))
-    if source.role is FileRole.IGNORED:
-        return ReadFile(source, failed=_note_ignored(source.path))
-    if source.role is FileRole.FOREIGN:
-        place = Place(source.file, 1)
-        return ReadFile(
-            source,
-            failed=make_note("format-foreign", place=place, reason=source.tool, hint=source.advice),
-        )
-    if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
-        return ReadFile(source)
-    try:
-        data = _read_bytes(source, read)
-    except LoadError as error:
-        return ReadFile(
-            source, failed=note_error("file-unreadable", error, place=Place(source.file))
-        )
-    try:
-        if source.role is FileRole.LOCK:
-            read_lock(data, source.file)
-            return None
-        document = (read_json if source.path.endswith(".json") else parse)(data, source.file)
-    except LoadError as error:
-        if source.role is FileRole.CANDIDATE and not may_be_artifact(data):
-            return None
-        return ReadFile(source, failed=note_error("document-malformed", error, place=error.place))
-    return (
-        ReadFile(source, document)
-        if source.role in _NOT_ARTIFACTS
-        else _make_artifact(source, document)
-    )
-
-
-def _make_artifact(source: ValidationSource, document: Document) -> ReadFile | None:
-    kind = source.kind or guess_kind(document.value)
-    if kind is None:
-        return (
-            None
-            if source.role is FileRole.CANDIDATE
-            else ReadFile(source, document, failed=make_note("kind-unknown"))
-        )
-    value = document.value if isinstance(document.value, dict) else {}
-    id_, version = (
-        str(value[key]) if isinstance(value.get(key), str) else "" for key in ("id", "version")
-    )
-    return ReadFile(source, document, Artifact(kind, source.stem or id_, version, document))
-
-
-def _read_bytes(source: ValidationSource, read: Read) -> bytes:
-    limit = LOCK_LIMIT if source.role is FileRole.LOCK else LIMIT
-    return read(source.root, source.path, limit) if source.root else source.data or b""

@@ -65,11 +65,8 @@ class UseFindings:
 
     def refuse_broken(self, what: str) -> None:
         """Raise `FindingsError` where a check cannot be graded; `what` was not done for it."""
-        broken = tuple(
-            found
-            for found in self.findings
-            if found.rule == _BROKEN and found.severity is Severity.ERROR
-        )
+        errors = (one for one in self.findings if one.severity is Severity.ERROR)
+        broken = tuple(error for error in errors if error.rule == _BROKEN)
         if broken:
             lines = list(replace(self, findings=broken).list_lines())
             raise FindingsError(f"{what}: there is a check that cannot be graded", lines)
@@ -178,14 +175,10 @@ def _is_last(store: ArtifactStore, dataset: Artifact) -> bool:
 def list_target_files(store: ArtifactStore) -> tuple[Artifact, ...]:
     """Return the working files that the targets of the settings reach."""
     targets = get_mapping(store.settings, "targets").values()
-    refs = [
-        ref
-        for target in targets
-        if isinstance(target, dict) and isinstance(ref := target.get("dataset"), str)
-    ]
-    return tuple(
-        found.artifact for found in list_used(refs, store.with_worktree(WorktreePins.ALL).resolve)
-    )
+    named = (target.get("dataset") for target in targets if isinstance(target, dict))
+    refs = [ref for ref in named if isinstance(ref, str)]
+    used = list_used(refs, store.with_worktree(WorktreePins.ALL).resolve)
+    return tuple(found.artifact for found in used)
 
 
 def _make_context(

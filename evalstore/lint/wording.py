@@ -231,10 +231,13 @@ _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
 def _describe_size(value: Any) -> str:
     if not isinstance(value, str | list | dict):
         return f"is {describe_value(value)}"
-    unit = (
-        "characters" if isinstance(value, str) else "items" if isinstance(value, list) else "keys"
-    )
-    return f"has {len(value):,} {unit}" if value else _EMPTY
+    return f"has {len(value):,} {_name_unit(value)}" if value else _EMPTY
+
+
+def _name_unit(value: str | list[Any] | dict[str, Any]) -> str:
+    if isinstance(value, str):
+        return "characters"
+    return "items" if isinstance(value, list) else "keys"
 
 
 def _with_type(value: Any) -> str:

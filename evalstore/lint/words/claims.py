@@ -5,45 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Verbs that graders' statements begin with. Those of the second list are nouns, too: behind `and` they are
-# taken for a verb only where an object follows.
-_VERB_WORDS = (
-    "acknowledge adapt add address apologise apologize apply ask assign avoid begin choose clarify complete confirm "
-    "connect contain convert correct create decline define deliver derive describe detect diagnose discuss eliminate "
-    "emphasise emphasize ensure escalate evaluate exclude explain express flag follow generate give greet handle "
-    "highlight identify ignore implement include infer introduce invoke justify keep leave maintain mention modify "
-    "obey omit perform place prefer present preserve prioritise prioritize produce propose provide recognise "
-    "recognize recommend refer refuse reject remain remove replace resolve respect respond satisfy save say select "
-    "send separate solve specify suggest summarise summarize tell translate treat update use validate verify warn "
-    "write"
-)
-_NOUN_WORDS = (
-    "answer bound break call cause check cite claim close compare contrast cover detail display document draft drop "
-    "end favour favor focus format function group hand help input insert label limit link list load log name note "
-    "offer open order output point post print process promise prompt put query quote reach read report request "
-    "return route run score search set share show skip sort start state step stop store support tag target test "
-    "trigger turn value view work"
-)
-_VERBS, _NOUNS_TOO = _VERB_WORDS.split(), _NOUN_WORDS.split()
+from evalstore.lint.words.verbs import NOUNS_TOO, VERBS, join_words, make_third_person
+
 _NOUN = (
     r"(?:a|an|the|its|it|them|that|this|these|those|their|his|her|your|my|our|no|one|two|only|all|every|each|any|some|"
     r"how|why|whether|what|which|who|where|when)"
 )
-
-
-def _make_third(verb: str) -> str:
-    """Return the form of he, she and it."""
-    if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
-        return f"{verb}es"
-    return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
-
-
-def _join(verbs: list[str]) -> str:
-    return "|".join(sorted(verbs, key=len, reverse=True))
-
-
-_THIRD = _join([*map(_make_third, (*_VERBS, *_NOUNS_TOO)), "is", "has", "does"])
-_BASE = _join([*_VERBS, *_NOUNS_TOO])
+_THIRD = join_words([*map(make_third_person, (*VERBS, *NOUNS_TOO)), "is", "has", "does"])
+_BASE = join_words([*VERBS, *NOUNS_TOO])
 _ADVERB = r"(?:(?:also|then|only|clearly|explicitly|correctly|never|\w{3,}ly)\s+)*"
 _AND = rf"\s*,?\s+and\s+{_ADVERB}"
 _NEGATED = r"(?:does not|doesn't|do not|don't|is not|isn't|has no|has not)\s+\w"
@@ -54,12 +23,12 @@ _SUBJECT = (
 _OBJECT = r"(?P<first>\S(?:[^;:.?!]|\.(?=\w))*?)"
 _PLAIN = r"(?!\s+(?:of|and|or|,))\s+\w"
 _THIRD_SECOND = (
-    rf"(?P<second>{_NEGATED}|(?:{_join([_make_third(verb) for verb in _VERBS])}|is|has){_PLAIN}|"
-    rf"(?:{_join([_make_third(verb) for verb in _NOUNS_TOO])})\s+{_NOUN}\b)"
+    rf"(?P<second>{_NEGATED}|(?:{join_words([make_third_person(verb) for verb in VERBS])}|is|has){_PLAIN}|"
+    rf"(?:{join_words([make_third_person(verb) for verb in NOUNS_TOO])})\s+{_NOUN}\b)"
 )
 _BASE_SECOND = (
-    rf"(?P<second>{_NEGATED}|(?:should|must)\s+\w|(?:{_join(_VERBS)}){_PLAIN}|"
-    rf"(?:{_join(_NOUNS_TOO)})\s+{_NOUN}\b)"
+    rf"(?P<second>{_NEGATED}|(?:should|must)\s+\w|(?:{join_words(VERBS)}){_PLAIN}|"
+    rf"(?:{join_words(NOUNS_TOO)})\s+{_NOUN}\b)"
 )
 _AUXILIARY = r"(?:does|do|did|is|are|was|were|has|have|can|will|should)"
 _FORMS = (
