@@ -1,1 +1,1 @@
-"""Writes results as HTML pages: each is one file that loads nothing, runs no script but ours, and reads on paper."""
+"""Writes results as HTML pages: one file each that loads nothing, runs only our script, and prints."""

@@ -1,4 +1,4 @@
-"""Writes how well a judge agrees with people as a page: a picture of labels against verdicts, rates, disagreements."""
+"""Writes how well a judge agrees with people as a page: labels against verdicts, rates, disagreements."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _write_sentence(agreement: Agreement) -> str:
 
 
 def _draw_boxes(counts: Confusion) -> list[dict[str, Any]]:
-    """Return a column for each label, as wide as it is frequent, and in it what the judge said, as high as often."""
+    """Return a column for each label, as wide as it is frequent, split by what the judge said."""
     columns = (
         ("pass", counts.true_pass, counts.false_fail),
         ("fail", counts.true_fail, counts.false_pass),

@@ -1,14 +1,16 @@
-"""Writes an audit as one HTML page that loads nothing and needs no script: the sentence, what moved, who, and where."""
+"""Writes an audit as one HTML page without scripts: the sentence, what moved, who, and where."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Origin
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.edits.edit_files import NO_FILES, EditFiles
+from evalstore.audits.values import EmptyCheck, FailedCheck
 from evalstore.audits.wording import write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
@@ -75,31 +77,28 @@ def write_page(  # noqa: PLR0913  # what a page has beside the report
 
 def _list_moving_edits(audit: Audit) -> list[Cause]:
     """Return the edits that moved a score or a verdict, those that moved most first."""
-    causes = (
-        cause
-        for factor in audit.factors
-        for cause in factor.causes
-        if cause.share or cause.passes or cause.moved
-    )
-    return sorted(causes, key=lambda cause: -abs(cause.share))
+    causes = chain.from_iterable(factor.causes for factor in audit.factors)
+    moving = (cause for cause in causes if cause.share or cause.passes or cause.moved)
+    return sorted(moving, key=lambda cause: -abs(cause.share))
 
 
 def _prepare_edits(
     audit: Audit, edits: Sequence[Cause], links: Mapping[str, str], files: EditFiles
 ) -> list[dict[str, Any]]:
-    resolved = {
-        cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes
-    }
-    return [
-        {
+    factors = filter(is_resolved, audit.factors)
+    resolved = {cause.source for factor in factors for cause in factor.causes}
+
+    def prepare(number: int, cause: Cause) -> dict[str, Any]:
+        source = cause.source
+        return {
             "cause": cause,
-            "is_open": cause.source not in resolved,
-            "step": _describe_step(cause.source.origin),
-            "people": describe_origin(cause.source.origin),
-            "diff": {**prepare_edit(cause.source, links, files), "key": f"d{number}"},
+            "is_open": source not in resolved,
+            "step": _describe_step(source.origin),
+            "people": describe_origin(source.origin),
+            "diff": {**prepare_edit(source, links, files), "key": f"d{number}"},
         }
-        for number, cause in enumerate(edits)
-    ]
+
+    return [prepare(number, cause) for number, cause in enumerate(edits)]
 
 
 def _note_edits(audit: Audit, edits: Sequence[Cause]) -> Iterator[str]:
@@ -112,6 +111,16 @@ def _note_edits(audit: Audit, edits: Sequence[Cause]) -> Iterator[str]:
 
 def _describe_step(origin: Origin) -> str:
     return f"{origin.ref + ' ' if origin.ref else ''}{origin.old} \u2192 {origin.new}"
+
+
+def _describe_empty(empty: EmptyCheck) -> str:
+    questions = count_noun(empty.questions, "question")
+    return f"{empty.check} had nothing to grade in {empty.run} on {questions}: {empty.reason}"
+
+
+def _describe_failed(failed: FailedCheck) -> str:
+    questions = count_noun(failed.questions, "question")
+    return f"{failed.check} failed in {failed.run} on {questions}: {failed.error}"
 
 
 def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
@@ -127,22 +136,9 @@ def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
     )
     yield from ((f"Questions {title}", ids) for title, ids in lists if ids)
     if lines.empty_checks:
-        yield (
-            "Checks with nothing to grade",
-            [
-                f"{empty.check} had nothing to grade in {empty.run} on "
-                f"{count_noun(empty.questions, 'question')}: {empty.reason}"
-                for empty in lines.empty_checks
-            ],
-        )
+        yield "Checks with nothing to grade", list(map(_describe_empty, lines.empty_checks))
     if lines.failed_checks:
-        yield (
-            "Checks that failed",
-            [
-                f"{failed.check} failed in {failed.run} on {count_noun(failed.questions, 'question')}: {failed.error}"
-                for failed in lines.failed_checks
-            ],
-        )
+        yield "Checks that failed", list(map(_describe_failed, lines.failed_checks))
     if audit.drift:
         lost = [f"{drift.run} {drift.id}: {drift.what}" for drift in audit.drift]
         yield "Recorded results that were not reproduced", lost

@@ -71,17 +71,17 @@ def draw_step(
     is_open: bool = False,
     ends: Sequence[Fraction] = (),
 ) -> Drawing:
-    """Draw a change from one level to another; it is an outline where it is open whether it would be there again.
+    """Draw a change from one level to another, as an outline where it could be chance (`is_open`).
 
     A whisker leads to both `ends` of its interval, or to 0 or 1 where these are beyond.
     """
     places = sorted(map(scale.find_place, (start, end)))
-    side = "rise" if end > start else "fall" if end < start else "level"
+    side = "rise" if end > start else "fall"
+    if end == start:
+        side = "level"
     box = Shape(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
-    label, whisker = (
-        f"from {format_percent(start)} to {format_percent(end)}",
-        _draw_whisker(ends, scale.find_place) if ends else (),
-    )
+    label = f"from {format_percent(start)} to {format_percent(end)}"
+    whisker = _draw_whisker(ends, scale.find_place) if ends else ()
     span = f"; interval {format_percent(ends[0])} to {format_percent(ends[1])}" if ends else ""
     return Drawing(f"{label}{span}", (_draw_level(start, scale), box, *whisker))
 

@@ -1,4 +1,4 @@
-"""Writes a comparison as a page: the bump that it needs, and each change with what it moves, why, and an example."""
+"""Writes a comparison as a page: the bump, and each change with what it moves, why, and an example."""
 
 from __future__ import annotations
 
@@ -72,14 +72,10 @@ def write_page(diff: Diff, trail: str = "") -> str:
 
 
 def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]) -> str:
-    """Return the page of all comparisons of a store; `others` are the artifacts that could not be compared."""
+    """Return the page of all comparisons of a store; `others` are artifacts that were not compared."""
     found = [_prepare_diff(diff, _BUDGET // len(diffs)) for diff in diffs]
-    rules = dict.fromkeys(
-        rule
-        for one in found
-        if one["found"]
-        for rule in one["found"].rules.splitlines(keepends=True)
-    )
+    lists = [one["found"] for one in found if one["found"]]
+    rules = dict.fromkeys(rule for one in lists for rule in one.rules.splitlines(keepends=True))
     return render_page(
         "store_diff",
         title="Diff of a store",
@@ -119,27 +115,15 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
     findings = sort_by_level(diff.findings)
     counts = Counter(finding.rule for finding in findings)
     rules = {rule: f"r{number}" for number, (rule, _) in enumerate(counts.most_common(_MOST_RULES))}
-    can_accept = can_accept_changes(diff)
-    rendered = (
-        _render_finding(one, rules.get(one.rule, ""), can_accept=can_accept, ask=diff.ask_command)
-        for one in findings
-    )
-    items = select_items(((item, 0) for item in rendered), budget)
-    levels, directions = {one.level for one in findings}, {one.direction for one in findings}
-    menus = (
-        FilterMenu(
-            "level",
-            "any level",
-            {key: str(level) for level, key in _LEVELS.items() if level in levels},
-        ),
-        FilterMenu(
-            "scores",
-            "any",
-            {key: word for one, (key, word) in _DIRECTIONS.items() if one in directions},
-        ),
-        FilterMenu(
-            "rule", "any rule", {key: f"{rule} ({counts[rule]:,})" for rule, key in rules.items()}
-        ),
+    accept, ask = can_accept_changes(diff), diff.ask_command
+
+    def render(finding: DiffFinding) -> tuple[Markup, int]:
+        key = rules.get(finding.rule, "")
+        return _render_finding(finding, key, can_accept=accept, ask=ask), 0
+
+    items = select_items(map(render, findings), budget)
+    menus = _list_menus(
+        findings, {key: f"{rule} ({counts[rule]:,})" for rule, key in rules.items()}
     )
     left = len(findings) - len(items)
     more = f" {count_noun(left, 'more change')}: --format json has all of them." if left else ""
@@ -175,14 +159,28 @@ def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool, ask: s
     )
 
 
+def _list_menus(
+    findings: Sequence[DiffFinding], rules: Mapping[str, str]
+) -> tuple[FilterMenu, ...]:
+    """Return what finds a change: the levels and directions that occur, and rules by class."""
+    levels, directions = {one.level for one in findings}, {one.direction for one in findings}
+    scores = {key: word for one, (key, word) in _DIRECTIONS.items() if one in directions}
+    return (
+        FilterMenu(
+            "level", "any level", {_LEVELS[one]: str(one) for one in _LEVELS if one in levels}
+        ),
+        FilterMenu("scores", "any", scores),
+        FilterMenu("rule", "any rule", rules),
+    )
+
+
 def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
     """Return an exchange on one line, or each of its lines with the element that marks it."""
     if isinstance(exchange, str):
         return exchange
-    return [
-        (_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}".replace("\n", ""))
-        for line in exchange
-    ]
+    marks = [_MARKS.get(line.mark, "span") for line in exchange]
+    texts = [f"{line.mark} {line.text}".replace("\n", "") for line in exchange]
+    return list(zip(marks, texts, strict=True))
 
 
 def has_diff(source: EditSource) -> bool:
@@ -215,7 +213,7 @@ def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict
 
 
 def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None) -> dict[str, Any]:
-    """Return the changed lines, the place, and the page of the commit: a value on one line is shown in its file."""
+    """Return the changed lines, the place, and the commit's page; a value on one line with its context."""
     excerpts = [files.excerpts.get(place) for place in (finding.old, finding.new) if place]
     values = [value for value in (finding.before, finding.after) if value is not None]
     is_short = not any(isinstance(value, list | dict) or "\n" in str(value) for value in values)
@@ -229,7 +227,7 @@ def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None
 
 
 def _mark_excerpts(finding: DiffFinding, files: EditFiles) -> list[tuple[str, str]]:
-    """Return the lines around an edit with their numbers: the old line, and the new one in its surroundings."""
+    """Return the lines around an edit with their numbers: the old line, and the new one in context."""
     old, new = (files.excerpts.get(one) if one else None for one in (finding.old, finding.new))
     shown = new or old
     if shown is None:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 @dataclass(frozen=True, slots=True)
 class FilterMenu:
-    """One list of choices: by class of the items that a choice leaves in sight, its label; `every` leaves all."""
+    """One list of choices: labels by the class of the items that each leaves in sight; `every` for all."""
 
     label: str
     every: str
@@ -38,7 +38,7 @@ def write_rules(menus: Iterable[FilterMenu]) -> str:
 
 
 def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
-    """Return the first items that are no longer than `budget` bytes together; of each, so many bytes do not count."""
+    """Return the first items within `budget` bytes together; each comes with bytes that do not count."""
     found: list[Markup] = []
     size = 0
     for item, uncounted in items:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from evalstore.report.pages.diff import prepare_finding
 from evalstore.report.pages.html import render_page
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY, format_percent, join_names
+from evalstore.store.listing import ReleaseSummary
 from evalstore.text import count_noun, make_excerpt
 
 CAPTION = (
@@ -35,20 +36,21 @@ def prepare_timeline(
 
     With `names_edits` a row says what its release changed, with links to the diff below.
     """
-    rows = [
-        {
+    runs = list(zip(history.runs, names, strict=True))
+
+    def prepare(place: int, release: ReleaseSummary) -> dict[str, Any]:
+        edits = [one.message for one in _list_edits(history, place)] if names_edits else []
+        version = str(release.version)
+        return {
             "key": f"d{place}",
             "version": release.version,
             "day": release.date[:DAY],
             "author": release.author,
-            "edits": [one.message for one in _list_edits(history, place)] if names_edits else [],
-            "cells": [
-                _prepare_cell(run, place, name, str(release.version))
-                for run, name in zip(history.runs, names, strict=True)
-            ],
+            "edits": edits,
+            "cells": [_prepare_cell(run, place, name, version) for run, name in runs],
         }
-        for place, release in enumerate(history.releases)
-    ]
+
+    rows = [prepare(place, release) for place, release in enumerate(history.releases)]
     edits = ("what changed",) if names_edits else ()
     cells = (word for name in names for word in (name, ""))
     head = ("release", "released", "released by", *edits, *cells)
@@ -60,7 +62,7 @@ def _list_edits(history: ScoreHistory, place: int) -> list[DiffFinding]:
 
 
 def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
-    """Return what one release changed: each edit with its old and new value, and the command that shows all of it."""
+    """Return what one release changed: each edit with its values, and the command that shows all of it."""
     old, new = history.releases[place - 1], history.releases[place]
     return {
         "key": f"d{place}",
@@ -104,25 +106,19 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
     """Return the page; `notes` are what else a reader should know."""
     models = [run.model for run in history.runs]
     names = [_name_run(run, is_alone=models.count(run.model) == 1) for run in history.runs]
-    timelines = [
-        prepare_timeline(
-            replace(history, runs=history.runs[start : start + _ABREAST]),
-            names[start : start + _ABREAST],
-            names_edits=not start,
-        )
-        for start in range(0, len(history.runs), _ABREAST)
-    ]
+    timelines: list[dict[str, Any]] = []
+    for start in range(0, len(history.runs), _ABREAST):
+        abreast = slice(start, start + _ABREAST)
+        part = replace(history, runs=history.runs[abreast])
+        timelines.append(prepare_timeline(part, names[abreast], names_edits=not start))
+    steps = [place for place, found in enumerate(history.findings) if place and found]
     return render_page(
         "history",
         title=f"History: {history.name}",
         history=history,
         sentence=_write_sentence(history),
         timelines=timelines,
-        steps=[
-            _prepare_step(history, place)
-            for place, found in enumerate(history.findings)
-            if place and found
-        ],
+        steps=[_prepare_step(history, place) for place in steps],
         runs=_draw_runs(history),
         caption=CAPTION,
         notes=notes,
@@ -131,18 +127,16 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
     """Return the picture of the recorded scores in order of time, a line a model, and the releases."""
-    runs = (
-        ChartRun(
-            run.time,
-            run.model,
-            run.recorded_totals.score,
-            f"{run.model} ({run.run.rpartition('/')[2]})",
-        )
-        for run in history.runs
-        if run.time and run.recorded_totals.score is not None and not run.ungraded
-    )
     releases = read_releases((one.date, str(one.version), one.author) for one in history.releases)
-    return draw_runs(runs, releases)
+    return draw_runs(_list_chart_runs(history), releases)
+
+
+def _list_chart_runs(history: ScoreHistory) -> Iterator[ChartRun]:
+    for run in history.runs:
+        score = run.recorded_totals.score
+        if run.time and score is not None and not run.ungraded:
+            name = f"{run.model} ({run.run.rpartition('/')[2]})"
+            yield ChartRun(run.time, run.model, score, name)
 
 
 def _write_sentence(history: ScoreHistory) -> str:

@@ -1,4 +1,4 @@
-"""Renders the pages' templates: text from outside is escaped, and a page loads nothing and runs no script but ours."""
+"""Renders the pages' templates: outside text is escaped, nothing is loaded, no script but ours runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def generate_page(
     trail: str = "",
     **values: Any,
 ) -> Iterator[str]:
-    """Yield a page in pieces; `script` is the name of one of ours, and `trail` leads to where the page belongs.
+    """Yield a page in pieces; `script` names one of ours, and `trail` leads to where the page belongs.
 
     The policy names the one style and the one script by their hashes: no image, no font, no form,
     no request, and nothing that a text from outside could bring.
@@ -113,7 +113,7 @@ def _load_environment() -> Environment:
 
 
 def _escape_value(value: Any) -> Markup:
-    """Return what a template prints: markup as it is, every other value escaped in our way, not in that of Jinja."""
+    """Return what a template prints: markup as it is, other values escaped in our way, not Jinja's."""
     return value if isinstance(value, Markup) else escape_html(str(value))
 
 

@@ -1,4 +1,4 @@
-"""Prepares the questions that an audit moved for its page, with filters that are lists of choices and rules of CSS."""
+"""Prepares the questions that an audit moved for its page, with filters that work by CSS alone."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from evalstore.audits import QuestionCell
     from evalstore.audits.question_view import QuestionView
+    from evalstore.audits.values import LineEffect
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
 
@@ -55,7 +56,7 @@ def prepare_question(
 
 
 def _list_asked(rows: tuple[GradedRow, GradedRow]) -> dict[str, str]:
-    """Return by heading what the outputs of both runs were asked, and the question where that is something else."""
+    """Return by heading what both outputs answer, and the question where that is something else."""
     a, b = (row.input if row.asked is None else row.asked for row in rows)
     changed = {"asked of A": a, "asked of B": b, "word by word": compare_words(a, b)}
     asked = {"asked": a} if a == b else changed
@@ -118,7 +119,9 @@ class FilterChoices:
 def find_flip(question: MovedQuestion) -> str:
     """Return the class of a question's flip, by what both runs recorded."""
     old, new = (row.verdict for row in question.rows)
-    return "f2" if old is new else "f0" if old is Verdict.PASS else "f1"
+    if old is new:
+        return "f2"
+    return "f0" if old is Verdict.PASS else "f1"
 
 
 def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> FilteredList | None:
@@ -179,20 +182,17 @@ def describe_source(source: EditSource) -> str:
 
 def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
     flip = find_flip(question)
+
+    def prepare(source: EditSource, effect: LineEffect) -> tuple[Any, ...]:
+        key, name = choices.edits.get(source), describe_source(source)
+        return effect, key, name, _name_diff(source, choices)
+
     return render_template(
         "moved",
         moved=question,
         classes=["q", *choices.list_classes(question)],
         flip="" if flip == "f2" else _FLIPS[flip],
-        edits=[
-            (
-                effect,
-                choices.edits.get(source),
-                describe_source(source),
-                _name_diff(source, choices),
-            )
-            for source, effect in question.edits
-        ],
+        edits=[prepare(source, effect) for source, effect in question.edits],
         found=prepare_question(question.rows, question.cells),
     )
 

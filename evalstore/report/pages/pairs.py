@@ -1,4 +1,4 @@
-"""Writes two runs as a page: both outputs to each question next to each other, with what differs marked."""
+"""Writes two runs as a page: both outputs to each question side by side, with what differs marked."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
 
 @dataclass(slots=True)
 class _PairWriter:
-    """Renders pairs, and notes what they can be found by: flips, verdicts in B, checks that moved, edits, tags."""
+    """Renders pairs, and notes what finds them: flips, verdicts in B, checks that moved, edits, tags."""
 
     reader: PairReader
     question_tags: Tags
@@ -112,7 +112,7 @@ class _PairWriter:
             changes=",".join(changes.get(id_, "") for id_ in self.checks),
             change=f"{float(pair.change):.9g}",
             looks=LOOKS,
-            look="up" if pair.change > 0 else "down" if pair.change else "quiet",
+            look=_find_look(pair.change),
             points=format_points(pair.change) if pair.change else "",
             name=name_output(b),
             why=join_names(moved, _MOST_NAMES),
@@ -157,12 +157,21 @@ def _measure_change(old: CheckResult | None, new: CheckResult | None) -> str:
     return "" if None in scores else f"{float(scores[1] - scores[0]):.9g}"  # type: ignore[operator]  # both are known
 
 
+def _find_look(change: Fraction) -> str:
+    if not change:
+        return "quiet"
+    return "up" if change > 0 else "down"
+
+
+def _prepare_side(result: CheckResult | None) -> tuple[str, str]:
+    if result is None:
+        return "not in it", "quiet"
+    return _name_result(result), LOOKS[result.verdict]
+
+
 def _prepare_check(id_: str, old: CheckResult | None, new: CheckResult | None) -> dict[str, Any]:
     """Return what both runs said of a check: a reason that both gave once."""
-    sides = [
-        ("not in it", "quiet") if one is None else (_name_result(one), LOOKS[one.verdict])
-        for one in (old, new)
-    ]
+    sides = list(map(_prepare_side, (old, new)))
     reasons = [(name, one.reason) for name, one in (("A", old), ("B", new)) if one and one.reason]
     if len({reason for _, reason in reasons}) == 1 and old and new:
         lines = [reasons[0][1]]
@@ -178,7 +187,7 @@ def _name_result(result: CheckResult) -> str:
 
 
 def _list_texts(pair: RowPair) -> Iterator[tuple[str, str, Sequence[Any]]]:
-    """Yield what was asked and answered: heading, class, and one text, or the pieces of both with their element."""
+    """Yield what was asked and answered: heading, class, and one text, or the marked pieces of both."""
     asked = (row.input if row.asked is None else row.asked for row in pair)
     answers = (row.output.text for row in pair)
     for heading, look, (old, new) in (("asked", "i", asked), ("answered", "o", answers)):

@@ -1,4 +1,4 @@
-"""Draws who refers to whom in a store: three columns where there is room, and one with arcs beside it on a phone."""
+"""Draws who refers to whom in a store: in three columns, or on a phone in one with arcs next to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LABEL = 28  # letters; the whole id is in the title
 
 
 class GraphLayout(NamedTuple):
-    """One of the two drawings: its size, its boxes by name, its heads (left edge, middle, layer), and room for arcs."""
+    """One of the two drawings: size, boxes by name, heads (left edge, middle, layer), room for arcs."""
 
     look: str
     width: int
@@ -51,17 +51,15 @@ def write_page(graph: SiteGraph) -> str:
 
 
 def _place_columns(graph: SiteGraph) -> GraphLayout:
-    boxes = {
-        name: DrawnBox(number, number * (_BOX + _GAP), _HEAD + _ROW * place + _ROW // 2)
-        for number, layer in enumerate(graph.layers)
-        for place, name in enumerate(layer)
-    }
+    boxes, heads = {}, []
+    for number, layer in enumerate(graph.layers):
+        left = number * (_BOX + _GAP)
+        heads.append((left, _HEAD // 2, layer))
+        for place, name in enumerate(layer):
+            boxes[name] = DrawnBox(number, left, _HEAD + _ROW * place + _ROW // 2)
     # Arrows within the last layer leave it on its right.
     width = len(graph.layers) * (_BOX + _GAP)
     height = _HEAD + _ROW * max(map(len, graph.layers))
-    heads = [
-        (number * (_BOX + _GAP), _HEAD // 2, layer) for number, layer in enumerate(graph.layers)
-    ]
     return GraphLayout("columns", width, height, boxes, heads, _GAP)
 
 
@@ -92,11 +90,12 @@ def _draw(graph: SiteGraph, layout: GraphLayout) -> dict[str, Any]:
         "records": "".join(lines[False]),
         "tips": "".join(sorted(tips)),
         "heads": [(x, y, f"{layer[0].partition('/')[0]}s") for x, y, layer in layout.heads],
-        "boxes": [
-            {"name": name, "label": _shorten_id(name.partition("/")[2]), "x": box.x, "y": box.y}
-            for name, box in layout.boxes.items()
-        ],
+        "boxes": [_prepare_box(name, box) for name, box in layout.boxes.items()],
     }
+
+
+def _prepare_box(name: str, box: DrawnBox) -> dict[str, Any]:
+    return {"name": name, "label": _shorten_id(name.partition("/")[2]), "x": box.x, "y": box.y}
 
 
 def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str]:

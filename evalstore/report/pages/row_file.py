@@ -1,4 +1,4 @@
-"""Keeps the rows of a page in a temporary file until they are sorted, and gives each part of the page its rows."""
+"""Keeps the rows of a page in a temporary file until they are sorted, and hands each part its rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RowFile:
 
 
 class ListKeys(dict[str, str]):
-    """The classes by which rows are found, numbered as their names come; beyond `most` names there is none."""
+    """The classes that find rows, numbered as their names come; beyond `most` names there is none."""
 
     def __init__(self, letter: str, most: int = 100) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ListKeys(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class RowList:
-    """One part of the rows below what finds them: menus, the orders that a script offers, by value, and the parts.
+    """One part of the rows below what finds them: menus, orders that a script offers, and the parts.
 
     `order` is how they are sorted at first. `parts` has the name of each part's file, and `number` is that
     of this one.
@@ -104,7 +104,7 @@ class RowList:
 
 @dataclass(frozen=True)
 class RowPages:
-    """A page of rows, or several where one would be too large; `generate` yields one around the rows of its part.
+    """A page of rows, or several where one would be too large; `generate` yields one around its rows.
 
     `order` says how the rows are sorted, and `found` is how many there are, of which the file has
     some.

@@ -1,4 +1,4 @@
-"""Writes a run as a page: what it came to, each check in numbers, and every output with the reasons of its score."""
+"""Writes a run as a page: what it came to, each check in numbers, and every output with its reasons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ScoreTexts(dict[Fraction | None, tuple[str, str]]):
 
 
 def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
-    """Read the rows of a run that are asked for, each once, and render them; `tags` are those of its questions."""
+    """Read the chosen rows of a run, each once, and render them; `tags` are those of its questions."""
     from evalstore.runs.run_view import list_missing
 
     writer = _RowWriter(reader, tags)
@@ -174,9 +174,9 @@ def _name_troubles(troubles: Sequence[CheckResult]) -> str:
 
 
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the checks that failed or could not be graded; those that had nothing to grade are not trouble."""
-    return [
-        check
-        for check in checks
-        if check.verdict is Verdict.FAIL or check.unscored is UnscoredReason.ERROR
-    ]
+    """Return the checks that failed or could not be graded; one with nothing to grade is no trouble."""
+    return [check for check in checks if _is_trouble(check)]
+
+
+def _is_trouble(check: CheckResult) -> bool:
+    return check.verdict is Verdict.FAIL or check.unscored is UnscoredReason.ERROR

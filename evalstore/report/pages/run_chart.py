@@ -1,9 +1,9 @@
-"""Finds where the runs of a store are in its picture: a line of scores in order of time, with releases between them."""
+"""Finds where the runs of a store are in its picture: lines of scores over time, and the releases."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -24,7 +24,7 @@ _LOOKS = 4  # of lines
 
 
 class ChartRun(NamedTuple):
-    """One run: when it was made, the line it belongs to, its score, its name, and the path of its page, if any."""
+    """One run: when it was made, the line it belongs to, its score, its name, and its page, if any."""
 
     time: datetime
     series: str
@@ -60,7 +60,7 @@ class ChartGap(NamedTuple):
 
 
 def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:
-    """Return releases by the date of their tag, their name and who made them; without those whose date is not one."""
+    """Return releases by the date of their tag, their name and author; without those with no true date."""
     found: list[ChartRelease] = []
     for date, name, author in facts:
         with suppress(ValueError, OverflowError):
@@ -79,40 +79,62 @@ def draw_runs(runs: Iterable[ChartRun], releases: Iterable[ChartRelease]) -> dic
     if not ordered[1:]:
         return None
     gaps = _find_gaps(ordered, releases)
-    low, high = _find_levels([run.score for run in ordered])
-    places = [_place(number + 1, len(ordered)) for number in range(len(ordered))]
-    heights = [_find_height(run.score, low, high) for run in ordered]
-    points = [
-        {
-            "run": run,
-            "x": place,
-            "y": height,
-            "score": format_percent(run.score) if _ROOM * len(ordered) < _RIGHT else "",
-            "day": f"{run.time:%Y-%m-%d}",
-            "name": make_excerpt(run.name, _NAME),
-        }
-        for run, place, height in zip(ordered, places, heights, strict=True)
-    ]
+    scores = [run.score for run in ordered]
+    low, high = _find_levels(scores)
+    levels = (low, (low + high) / 2, high)
+    points = _draw_points(ordered, low, high)
     series = list(dict.fromkeys(run.series for run in ordered))
     return {
         "height": _HEIGHT,
         "bottom": _BOTTOM,
         "left": _LEFT,
         "right": _RIGHT,
-        "levels": [(_find_height(one, low, high), format_percent(one, 0)) for one in (low, (low + high) / 2, high)],
-        "lines": [line for number, name in enumerate(series) for line in _join_points(points, name, number % _LOOKS)],
+        "levels": [(_find_height(one, low, high), format_percent(one, 0)) for one in levels],
+        "lines": [*_draw_lines(points, series)],
         "points": points,
         "ends": _list_ends(points, series) if series[1:] else [],
-        "marks": [
-            {"x": _place(place + 0.5, len(ordered)), "name": make_excerpt(gap.name, _NAME),
-             "people": make_excerpt(gap.people, _NAME), "row": number % 2}
-            for number, (place, gap) in enumerate(gaps.items()) if place
-        ],
+        "marks": [*_mark_gaps(gaps, len(ordered))],
         "steps": [*_list_steps(ordered, gaps)],
         "days": [points[0], points[-1]],
-        "label": f"{count_noun(len(ordered), 'run')} from {points[0]['day']} to {points[-1]['day']}, scores from "
-        f"{format_percent(min(run.score for run in ordered))} to {format_percent(max(run.score for run in ordered))}",
-    }  # fmt: skip
+        "label": f"{count_noun(len(ordered), 'run')} from {points[0]['day']} to {points[-1]['day']}, "
+        f"scores from {format_percent(min(scores))} to {format_percent(max(scores))}",
+    }
+
+
+def _draw_points(runs: Sequence[ChartRun], low: Fraction, high: Fraction) -> list[dict[str, Any]]:
+    """Return a point for each run, with its score where there is room for it."""
+    has_room = _ROOM * len(runs) < _RIGHT
+
+    def draw(number: int, run: ChartRun) -> dict[str, Any]:
+        return {
+            "run": run,
+            "x": _place(number, len(runs)),
+            "y": _find_height(run.score, low, high),
+            "score": format_percent(run.score) if has_room else "",
+            "day": f"{run.time:%Y-%m-%d}",
+            "name": make_excerpt(run.name, _NAME),
+        }
+
+    return [draw(number, run) for number, run in enumerate(runs, 1)]
+
+
+def _draw_lines(
+    points: Sequence[dict[str, Any]], series: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    for number, name in enumerate(series):
+        yield from _join_points(points, name, number % _LOOKS)
+
+
+def _mark_gaps(gaps: dict[int, ChartGap], count: int) -> Iterator[dict[str, Any]]:
+    """Yield a mark for the releases between two runs, in two rows by turns."""
+    for number, (place, gap) in enumerate(gaps.items()):
+        if place:
+            yield {
+                "x": _place(place + 0.5, count),
+                "name": make_excerpt(gap.name, _NAME),
+                "people": make_excerpt(gap.people, _NAME),
+                "row": number % 2,
+            }
 
 
 def _find_gaps(runs: Sequence[ChartRun], releases: Iterable[ChartRelease]) -> dict[int, ChartGap]:
@@ -143,10 +165,9 @@ def _join_points(
     points: Sequence[dict[str, Any]], name: str, look: int
 ) -> Iterable[dict[str, Any]]:
     own = [point for point in points if point["run"].series == name]
-    return [
-        {"x1": old["x"], "y1": old["y"], "x2": new["x"], "y2": new["y"], "look": f"s{look}"}
-        for old, new in pairwise(own)
-    ]
+    for old, new in pairwise(own):
+        ends = {"x1": old["x"], "y1": old["y"], "x2": new["x"], "y2": new["y"]}
+        yield {**ends, "look": f"s{look}"}
 
 
 def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[dict[str, Any]]:
@@ -157,7 +178,7 @@ def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[
 
 
 def _list_steps(runs: Sequence[ChartRun], gaps: dict[int, ChartGap]) -> Iterable[dict[str, Any]]:
-    """Yield each run with its step from the one before it on its line, and what was released between the two.
+    """Yield each run with its step from the one before it on its line, and the releases between the two.
 
     The first of a line has no step, and what was released since the run before it, of any line.
     """

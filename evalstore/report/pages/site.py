@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Kind
 from evalstore.report.log import list_rules
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items
 from evalstore.report.pages.html import render_page, render_template
-from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
+from evalstore.report.pages.run_chart import ChartRelease, ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY
 from evalstore.runs.run_search import find_run_time
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from fractions import Fraction
 
     from markupsafe import Markup
 
@@ -37,21 +38,13 @@ _TEXT = 60_000  # characters of a file that a page holds
 
 
 def write_index(site: SiteIndex) -> str:
-    """Return the first page: what changed last and whether it moved scores, runs over time, runs, and artifacts."""
+    """Return the first page: the last change and whether it moved scores, runs over time, and artifacts."""
     kinds = Counter(one.summary.kind for one in site.artifacts)
     released = sum(one.summary.releases for one in site.artifacts)
     counts = ", ".join(count_noun(kinds[kind], kind) for kind in Kind)
     artifacts, runs = _filter_artifacts(site.artifacts), _filter_runs(site)
-    releases = [
-        (
-            read_releases([(one.date, f"{entry.summary.id} {one.version}", one.author)]),
-            entry.summary.name,
-            one,
-        )
-        for entry in site.artifacts
-        for one in entry.releases
-    ]
-    timed = sorted((found[0].time, name, one) for found, name, one in releases if found)
+    releases = list(_list_releases(site.artifacts))
+    timed = sorted((found.time, name, one) for found, name, one in releases)
     return render_page(
         "site_index",
         title=f"{site.title}: rubrics, judges and datasets",
@@ -59,26 +52,33 @@ def write_index(site: SiteIndex) -> str:
         site=site,
         sentence=_describe_release(*timed[-1][1:]) if timed else "Nothing is released yet.",
         moves=[*_list_moves(site, timed[-1][0] if timed else None)],
-        drawn=draw_runs(
-            _list_chart_runs(site.runs), (found[0] for found, _, _ in releases if found)
-        ),
+        drawn=draw_runs(_list_chart_runs(site.runs), (found for found, _, _ in releases)),
         counts=f"{counts}; {count_noun(released, 'release')}.",
         artifacts=artifacts,
         runs=runs,
     )
 
 
+def _list_releases(
+    artifacts: Sequence[SiteEntry],
+) -> Iterator[tuple[ChartRelease, str, SiteRelease]]:
+    """Yield each release whose date can be read as it is drawn, its artifact's name, and itself."""
+    for entry in artifacts:
+        for one in entry.releases:
+            label = f"{entry.summary.id} {one.version}"
+            for drawn in read_releases([(one.date, label, one.author)]):
+                yield drawn, entry.summary.name, one
+
+
 def _describe_release(name: str, one: SiteRelease) -> str:
-    level = (
-        "its first release"
-        if one.level == "first"
-        else f"a {one.level} change"
-        if one.level in _LEVELS
-        else "no change"
-    )
-    return (
-        f"The last release is {name} {one.version}, {level}, on {one.date[:DAY]} by {one.author}."
-    )
+    what, day = _describe_level(one.level), one.date[:DAY]
+    return f"The last release is {name} {one.version}, {what}, on {day} by {one.author}."
+
+
+def _describe_level(level: str) -> str:
+    if level == "first":
+        return "its first release"
+    return f"a {level} change" if level in _LEVELS else "no change"
 
 
 def _list_moves(
@@ -99,17 +99,19 @@ def _list_moves(
 
 
 def _list_chart_runs(runs: Sequence[SiteRun]) -> Iterator[ChartRun]:
-    shown = [
-        (time, score, one)
-        for one in runs
-        if (time := find_run_time(one.run))
-        and (score := one.run.score) is not None
-        and not one.run.is_withheld
-    ]
+    shown = list(_list_dated_runs(runs))
     names = {one.run.name for _, _, one in shown}
     for time, score, one in shown:
         series = one.run.model if len(names) == 1 else f"{one.run.model}, {one.run.name}"
         yield ChartRun(time, series, score, one.name, one.path)
+
+
+def _list_dated_runs(runs: Sequence[SiteRun]) -> Iterator[tuple[datetime, Fraction, SiteRun]]:
+    """Yield the runs with a time and a score, with both."""
+    for one in runs:
+        time, score = find_run_time(one.run), one.run.score
+        if time and score is not None and not one.run.is_withheld:
+            yield time, score, one
 
 
 def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
@@ -138,14 +140,8 @@ def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
 
 def _filter_runs(site: SiteIndex) -> FilteredList:
     """Return a row for each run, the newest first, with the step from the run before and why it moved."""
-    names = {
-        name: f"d{place}"
-        for place, name in enumerate(dict.fromkeys(one.run.name for one in site.runs))
-    }
-    models = {
-        name: f"m{place}"
-        for place, name in enumerate(dict.fromkeys(one.run.model for one in site.runs))
-    }
+    names = _number_classes("d", (one.run.name for one in site.runs))
+    models = _number_classes("m", (one.run.model for one in site.runs))
     pairs = {pair.b.path: pair for pair in site.audits}
     rows = []
     for one in reversed(site.runs):
@@ -158,18 +154,20 @@ def _filter_runs(site: SiteIndex) -> FilteredList:
             render_template("site_run", one=one, pair=pair, step=step, day=day, classes=classes)
         )
     menus = (
-        FilterMenu(
-            "dataset",
-            "any dataset",
-            {key: name for name, key in names.items()} if len(names) > 1 else {},
-        ),
-        FilterMenu(
-            "model",
-            "any model",
-            {key: name for name, key in models.items()} if len(models) > 1 else {},
-        ),
+        FilterMenu("dataset", "any dataset", _list_choices(names)),
+        FilterMenu("model", "any model", _list_choices(models)),
     )
     return filter_items(menus, tuple(rows), "The newest first.")
+
+
+def _number_classes(letter: str, names: Iterable[str]) -> dict[str, str]:
+    """Return a class for each name, numbered in their order."""
+    return {name: f"{letter}{place}" for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _list_choices(classes: Mapping[str, str]) -> dict[str, str]:
+    """Return the names by their class; none where there is nothing to choose."""
+    return {key: name for name, key in classes.items()} if len(classes) > 1 else {}
 
 
 def write_artifact(page: SiteArtifact) -> str:
@@ -183,22 +181,24 @@ def write_artifact(page: SiteArtifact) -> str:
         name=name,
         page=page,
         since=entries[0].since if entries else None,
-        releases=[
-            {
-                "version": entry.logged.version,
-                "day": entry.logged.date[:DAY],
-                "author": entry.logged.author,
-                "bump": "" if entry.required is None else str(entry.required),
-                "what": _describe_change(entry),
-                # As seen from the page of the artifact.
-                "path": steps.get(str(entry.logged.version), "").rpartition("/")[2],
-            }
-            for entry in entries
-        ],
+        releases=[_prepare_release(entry, steps) for entry in entries],
         text=text
         if len(text) <= _TEXT
         else f"{text[:_TEXT]}\n… {len(text) - _TEXT:,} more characters",
     )
+
+
+def _prepare_release(entry: ReleaseLogEntry, steps: Mapping[str, str]) -> dict[str, Any]:
+    logged = entry.logged
+    return {
+        "version": logged.version,
+        "day": logged.date[:DAY],
+        "author": logged.author,
+        "bump": "" if entry.required is None else str(entry.required),
+        "what": _describe_change(entry),
+        # As seen from the page of the artifact.
+        "path": steps.get(str(logged.version), "").rpartition("/")[2],
+    }
 
 
 def write_trail(path: str, artifact: str = "") -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, chain
@@ -34,14 +34,12 @@ class WaterfallStep:
 
     def find_ends(self, levels: Sequence[Fraction]) -> list[tuple[Fraction, ...]]:
         """Return where the intervals of its shares end, from the levels of score and passes on."""
-        return [
-            tuple(level + Fraction(end) for end in ends or ())
-            for level, ends in zip(levels, self.intervals, strict=True)
-        ]
+        pairs = zip(levels, self.intervals, strict=True)
+        return [tuple(level + Fraction(end) for end in ends or ()) for level, ends in pairs]
 
 
 def prepare_waterfall(audit: Audit) -> dict[str, Any]:
-    """Return the steps with a bar for score and passes, the marks of both runs, and a caption with the scales."""
+    """Return the steps with a bar for score and passes, the marks of both runs, and a caption."""
     steps = sorted(
         _list_steps(audit), key=lambda step: (-abs(step.effect.score), -abs(step.effect.passes))
     )
@@ -52,10 +50,7 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
         [*accumulate((effect.passes for effect in effects), initial=audit.a.passes)],
     )
     whiskers = [step.find_ends(found) for step, *found in zip(steps, *levels, strict=False)]
-    scales = [
-        BarScale.from_values(chain(levels[at], *(map(limit_share, ends[at]) for ends in whiskers)))
-        for at in (0, 1)
-    ]
+    scales = [_find_scale(levels[at], [ends[at] for ends in whiskers]) for at in (0, 1)]
     has_open = any(step.is_open and step.effect != LineEffect() for step in steps)
     outline = " An outline: this could be chance." if has_open else ""
     drawn = [end for ends in whiskers for end in chain(*ends)]
@@ -66,20 +61,21 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
         f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
         f"{scales[1]}.{outline}"
     )
+    drawings: list[list[Drawing]] = []
+    for number, step in enumerate(steps):
+        spans = [found[number : number + 2] for found in levels]
+        drawings.append([*_draw_steps(spans, scales, step, whiskers[number])])
     return {
         "a": [*map(draw_mark, a, scales)],
         "b": [*map(draw_mark, b, scales)],
-        "steps": [
-            (
-                step,
-                _draw_steps(
-                    [found[number : number + 2] for found in levels], scales, step, whiskers[number]
-                ),
-            )
-            for number, step in enumerate(steps)
-        ],
+        "steps": list(zip(steps, drawings, strict=True)),
         "caption": caption,
     }
+
+
+def _find_scale(levels: Iterable[Fraction], ends: Iterable[Sequence[Fraction]]) -> BarScale:
+    """Return the scale that has room for all levels and for the ends of all whiskers."""
+    return BarScale.from_values(chain(levels, map(limit_share, chain.from_iterable(ends))))
 
 
 def _draw_steps(
@@ -87,16 +83,14 @@ def _draw_steps(
     scales: Sequence[BarScale],
     step: WaterfallStep,
     ends: Sequence[Sequence[Fraction]],
-) -> list[Drawing]:
+) -> Iterator[Drawing]:
     """Draw the bar of the score, and that of the passes."""
-    return [
-        draw_step(start, end, scale, is_open=step.is_open, ends=found)
-        for (start, end), scale, found in zip(levels, scales, ends, strict=True)
-    ]
+    for (start, end), scale, found in zip(levels, scales, ends, strict=True):
+        yield draw_step(start, end, scale, is_open=step.is_open, ends=found)
 
 
 def is_resolved(factor: Factor) -> bool:
-    """Whether a factor's share is one that its table calls exact or more than chance, and no noise of a judge."""
+    """Whether a factor's share is exact or more than chance by its table, and no noise of a judge."""
     is_shown = factor.conclusion in {None, Conclusion.SIGNIFICANT}
     is_shown |= bool(describe_shown(factor.verdicts, factor.typical))
     return is_shown and factor.noise is None
