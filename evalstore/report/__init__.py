@@ -98,7 +98,7 @@ def render(
     screen: Screen | None = None,
     locate: Callable[[str], str] = str,
 ) -> str:
-    """Return `result` as text in a format: `json`, one of its own module, or for its problems one of `FORMATS`.
+    """Return `result` as text in a format: `json`, one of its own module, or one of `FORMATS`.
 
     `locate` maps a file's name to its path from the root of the repository, by which CI systems
     know it.

@@ -1,4 +1,4 @@
-"""Renders an audit as text and JSON: the answer in a sentence first, then the factors and lines that add up to it."""
+"""Renders an audit as text and JSON: first the answer, then the factors and lines that add up to it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def document(audit: Audit) -> dict[str, Any]:
 
 
 def _write_head(audit: Audit, screen: Screen) -> list[str]:
-    """Return what moved the score in a sentence, whole claims of it where it is long, and if the outputs are better."""
+    """Return what moved the score, in whole claims where it is long, and if the outputs are better."""
     whole = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
     room = _MOST_SENTENCE * max(screen.width, _WIDTH) * 9 // 10
     is_long = not screen.whole and len(whole) > _MOST_SENTENCE
@@ -105,14 +105,8 @@ def _paint_answer(answer: str, screen: Screen) -> list[str]:
 
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
     """Return the shares in a line, the largest first, and again whether the outputs are better."""
-    shares = [(factor.label, factor.share) for factor in audit.factors if factor.share]
-    shares += [
-        (audit.lines.labels[name], line.score)
-        for name, line in audit.lines.by_name.items()
-        if line.score
-    ]
-    shares.sort(key=lambda one: -abs(one[1]))
-    listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
+    shares = sorted(_list_shares(audit), key=lambda one: -abs(one[1]))
+    listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares if share)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
     return [
         screen.paint_change(shorten_claims(line, screen.width)),
@@ -127,7 +121,7 @@ def _order_factors(audit: Audit) -> list[Factor]:
 
 
 class _Row(NamedTuple):
-    """A row of the waterfall: a factor or a line, its effect, how many questions it moved, and what that tells."""
+    """A row of the waterfall: a factor or a line, its effect, and how many questions it moved."""
 
     name: str
     score: Fraction
@@ -135,29 +129,33 @@ class _Row(NamedTuple):
     moved: str
     about: str
 
+    def list_cells(self) -> tuple[str, ...]:
+        """Return the row as text, its effects in points."""
+        return self.name, *map(format_points, (self.score, self.passes)), self.moved, self.about
+
+
+def _list_shares(audit: Audit) -> Iterator[tuple[str, Fraction]]:
+    """Yield each factor and each line by its label, with its share of the difference."""
+    for factor in audit.factors:
+        yield factor.label, factor.share
+    for name, line in audit.lines.by_name.items():
+        yield audit.lines.labels[name], line.score
+
 
 def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
-    """Return the lines that lead from A's score to B's, the largest share first; of more than `most` the last in one.
+    """Return the lines that lead from A's score to B's, the largest share first.
 
-    With --verbose each has its own.
+    Of more than `most` the last share one line; with --verbose each has its own.
     """
     rows = _list_rows(audit)
     if not screen.whole and len(rows) > most:
-        others = rows[most - 1 :]
-        score, passes = (
-            sum((one.score for one in others), Fraction(0)),
-            sum((one.passes for one in others), Fraction(0)),
-        )
-        rows = [*rows[: most - 1], _Row(f"{len(others)} others", score, passes, "", "")]
+        rows = [*rows[: most - 1], _join_rows(rows[most - 1 :])]
     is_whole = all(side.coverage.graded == side.coverage.asked for side in (audit.a, audit.b))
     is_named = has_other_prompt(audit.a, audit.b)
     cells = [
         ("points", "score", "passes", "questions", ""),
         _list_side_cells("A", audit.a, is_whole=is_whole, is_named=is_named),
-        *(
-            (row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about)
-            for row in rows
-        ),
+        *(row.list_cells() for row in rows),
         _list_side_cells("B", audit.b, is_whole=is_whole, is_named=is_named),
     ]
     if screen.width < _WIDTH:  # no room for the names of the datasets
@@ -177,22 +175,22 @@ def _list_rows(audit: Audit) -> list[_Row]:
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
-    rows = [
-        _Row(
-            one.label,
-            one.share,
-            one.passes,
-            f"{one.moved:,} of {audit.common:,}",
-            describe_certainty(one),
-        )
-        for one in audit.factors
-        if one.changed
-    ]
-    rows += [
-        _Row(lines.labels[name], one.score, one.passes, "", about[name])
-        for name, one in lines.told.items()
-    ]
+    rows = [_write_factor_row(one, audit.common) for one in audit.factors if one.changed]
+    for name, one in lines.told.items():
+        rows.append(_Row(lines.labels[name], one.score, one.passes, "", about[name]))
     return sorted(rows, key=lambda row: (-abs(row.score), -abs(row.passes)))
+
+
+def _write_factor_row(factor: Factor, common: int) -> _Row:
+    moved = f"{factor.moved:,} of {common:,}"
+    return _Row(factor.label, factor.share, factor.passes, moved, describe_certainty(factor))
+
+
+def _join_rows(rows: Sequence[_Row]) -> _Row:
+    """Return one row for several: the sums of their effects."""
+    score = sum((one.score for one in rows), Fraction(0))
+    passes = sum((one.passes for one in rows), Fraction(0))
+    return _Row(f"{len(rows)} others", score, passes, "", "")
 
 
 def _list_side_cells(
@@ -237,7 +235,7 @@ def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
 
 
 def _cut_lines(lines: Sequence[str], most: int, width: int, *, inner: int) -> list[str]:
-    """Return the first lines, without a name whose edits are left out, and a mark where a sentence goes on."""
+    """Return the first lines, without a name whose edits are left out, and a mark where one goes on."""
     shown, rest = [*lines[:most]], lines[most:]
     if not shown or not rest:
         return shown
@@ -260,11 +258,8 @@ def _describe_mix(lines: Lines) -> str:
 
 
 def _describe_silence(lines: Lines) -> str:
-    sides = ", ".join(
-        f"{len(ids):,} in {run}"
-        for run, ids in (("A", lines.silent_a), ("B", lines.silent_b))
-        if ids
-    )
+    silent = {"A": lines.silent_a, "B": lines.silent_b}
+    sides = ", ".join(f"{len(ids):,} in {run}" for run, ids in silent.items() if ids)
     return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
 
 
@@ -330,10 +325,9 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
 
 def _format_worst(factor: Factor, screen: Screen) -> Iterator[str]:
     if factor.worst:
-        listing = ", ".join(
-            f"{make_excerpt(question.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(question.share)}"
-            for question in factor.worst
-        )
+        names = [make_excerpt(question.id, _NAME_WIDTH) for question in factor.worst]
+        shares = [format_points(question.share) for question in factor.worst]
+        listing = ", ".join(map(_NO_BREAK.join, zip(names, shares, strict=True)))
         lines = screen.wrap(f"moved most: {listing}", lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
 
@@ -366,14 +360,13 @@ def _list_rest(audit: Audit, screen: Screen) -> list[str]:
 
 
 def _list_warnings(audit: Audit, screen: Screen) -> list[str]:
-    """Return what a reader must know beside the shares: what failed or was not reproduced, the price, and notes."""
+    """Return what a reader must know next to the shares: failures, drift, the price, and notes."""
     lines = screen.wrap(*_format_failures(audit.lines), *_format_price(audit))
     if audit.drift:
         lines.append(f"{count_noun(len(audit.drift), 'recorded result')} not reproduced:")
-        lines += [
-            f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"
-            for drift in audit.drift[:_MOST_EDITS]
-        ]
+    for drift in audit.drift[:_MOST_EDITS]:
+        place = f"{drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}"
+        lines.append(f"  {place}: {make_excerpt(drift.what, 60)}")
     # What the answer says is not said again.
     asides = {one.lower() for one in audit.asides}
     notes = (f"note: {note}" for note in audit.notes if note.lower() not in asides)
@@ -409,13 +402,12 @@ def _format_verdicts(audit: Audit) -> Iterator[str]:
 def _format_own(audit: Audit) -> Iterator[str]:
     own = audit.own
     if any(factor.changed and {"outputs", "input"} & {*factor.members} for factor in audit.factors):
-        ends = [
-            ("unknown" if end is None else format_points(end))
-            for end in (own.shapley, own.old, own.new)
-        ]
-        yield (
-            f"{name_own(audit)} alone: {ends[0]}; under A's rubrics {ends[1]}, under B's {ends[2]}"
-        )
+        mean, old, new = map(_format_own_points, (own.shapley, own.old, own.new))
+        yield f"{name_own(audit)} alone: {mean}; under A's rubrics {old}, under B's {new}"
+
+
+def _format_own_points(points: Fraction | None) -> str:
+    return "unknown" if points is None else format_points(points)
 
 
 def _format_failures(lines: Lines) -> Iterator[str]:

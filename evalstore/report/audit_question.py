@@ -1,4 +1,4 @@
-"""Renders one question of two runs: outputs by rubrics, every check's reason, and both answers side by side."""
+"""Renders one question of two runs: outputs by rubrics, every check's reason, and both answers."""
 
 from __future__ import annotations
 
@@ -37,20 +37,12 @@ def text(view: QuestionView, screen: Screen = PAPER) -> str:
 
 def markdown(view: QuestionView) -> str:
     """Return the same for a pull request."""
-    checks = [
-        (id_, f"{cell.output} under {cell.under}", format_percent(result.score), result.reason)
-        for id_, results in _list_checks(view)
-        for cell, result in zip(view.cells, results, strict=True)
-        if result is not None
-    ]
-    answers = [
-        (name, _show_end(_join_samples(row))) for name, row in zip("AB", view.rows, strict=True)
-    ]
+    answers = zip("AB", [_show_end(_join_samples(row)) for row in view.rows], strict=True)
     return join_blocks(
         f"### evalstore audit\n\nquestion {format_code(view.id)}",
         escape_prose(_describe_asked(*view.asked)),
         format_table(_HEAD, map(_cell_row, view.cells)),
-        format_table(("check", "output and rubric", "score", "reason"), checks),
+        format_table(("check", "output and rubric", "score", "reason"), _list_check_rows(view)),
         format_table(("run", "output"), answers),
         *map(escape_prose, _list_notes(view)),
     )
@@ -63,28 +55,35 @@ def html(view: QuestionView) -> str:
     return write_page(view, [*_list_notes(view)])
 
 
+def _list_check_rows(view: QuestionView) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each result of each check."""
+    for id_, results in _list_checks(view):
+        for cell, result in zip(view.cells, results, strict=True):
+            if result is not None:
+                side = f"{cell.output} under {cell.under}"
+                yield id_, side, format_percent(result.score), result.reason
+
+
 def document(view: QuestionView) -> dict[str, Any]:
     """Return the document that schema/output/audit_question.schema.json describes."""
-    cells = [
-        {
-            "output": cell.output.lower(),
-            "under": cell.under.lower(),
-            **select_json_keys(cell, "rubric score verdict recorded missing"),
-            "checks": [
-                select_json_keys(check, "id kind score verdict reason engine")
-                for check in cell.checks
-            ],
-        }
-        for cell in view.cells
-    ]
     return {
         "question": view.id,
         "input": view.rows[1].input,
         "asked": dict(zip("ab", view.asked, strict=True)),
         "outputs": {name: _join_samples(row) for name, row in zip("ab", view.rows, strict=True)},
         "models": dict(zip("ab", view.models, strict=True)),
-        "cells": cells,
+        "cells": list(map(_write_cell, view.cells)),
         **select_json_keys(view, "calls notes"),
+    }
+
+
+def _write_cell(cell: QuestionCell) -> dict[str, Any]:
+    keys = "id kind score verdict reason engine"
+    return {
+        "output": cell.output.lower(),
+        "under": cell.under.lower(),
+        **select_json_keys(cell, "rubric score verdict recorded missing"),
+        "checks": [select_json_keys(check, keys) for check in cell.checks],
     }
 
 
@@ -138,22 +137,18 @@ def _list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | 
     return list_checks(view.cells)
 
 
+def _fold_answer(answer: str, width: int) -> list[str]:
+    """Return an answer in lines of at most `width` characters; one empty line for an empty one."""
+    lines = map(make_printable, answer.splitlines() or [""])
+    return [piece for line in lines for piece in wrap(line, width) or [""]]
+
+
 def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
     """Yield the lines of both answers, side by side."""
     width = (screen.width - 3) // 2
-    columns = [
-        [
-            piece
-            for line in _show_end(_join_samples(row)).splitlines() or [""]
-            for piece in wrap(make_printable(line), width) or [""]
-        ]
-        for row in view.rows
-    ]
-    heads = [
-        make_excerpt(f"{name}: {model}", width)
-        for name, model in zip("AB", view.models, strict=True)
-    ]
-    yield f"{heads[0]:<{width}} | {heads[1]}"
+    columns = [_fold_answer(_show_end(_join_samples(row)), width) for row in view.rows]
+    a, b = (make_excerpt(head, width) for head in map("{}: {}".format, "AB", view.models))
+    yield f"{a:<{width}} | {b}"
     longest = max(map(len, columns))
     for index in range(min(longest, _LINES)):
         left, right = (column[index] if index < len(column) else "" for column in columns)

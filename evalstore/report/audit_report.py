@@ -50,27 +50,16 @@ def document(report: AuditReport) -> dict[str, Any]:
 
 
 def markdown(report: AuditReport) -> str:
-    """Return a comment for a pull request: the answer, the conditions, the waterfall, the edits and their people."""
+    """Return a comment for a pull request: the answer, conditions, waterfall, edits, and their people."""
     audit, slices = report.audit, _tabulate_slices(report.audit)
-    edits = [(cause, describe_origin(cause.source.origin)) for cause in _list_moving_causes(audit)]
-    rows = [
-        (
-            format_points(cause.share),
-            format_points(cause.passes),
-            cause.source.message or cause.source.part,
-            people,
-        )
-        for cause, people in edits[:_MOST_EDITS]
-    ]
+    edits = list(_list_moving_causes(audit))
+    rows = list(map(_list_edit_cells, edits[:_MOST_EDITS]))
     return join_blocks(
         "### evalstore audit",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(audit.sentence)}**",
         escape_prose(write_answer(audit)),
-        (
-            f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}"
-            for one in report.results
-        ),
+        map(_write_condition_item, report.results),
         format_table(("points", "score", "passes", ""), _list_waterfall(audit)),
         format_table(("score", "passes", "edit", "by"), rows) if rows else "",
         f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
@@ -110,18 +99,25 @@ def describe_result(result: ConditionResult) -> str:
 
 
 def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
-    """Return the table of slices, its head first, without the columns that none of them fills: checks have no p."""
+    """Return the table of slices, its head first, without columns that none fills: checks have no p."""
     rows = [*_list_slices(audit)]
     filled = [at for at in range(len(_SLICE_HEAD)) if any(row[at] for row in rows)]
     return [tuple(row[at] for at in filled) for row in (_SLICE_HEAD, *rows)]
 
 
+def _write_condition_item(one: ConditionResult) -> str:
+    return f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}"
+
+
+def _list_edit_cells(cause: Cause) -> tuple[str, ...]:
+    source, points = cause.source, map(format_points, (cause.share, cause.passes))
+    return *points, source.message or source.part, describe_origin(source.origin)
+
+
 def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
     for one in audit.slices:
-        shares = ", ".join(
-            f"{factor.replace('_', ' ')} {format_points(share)}"
-            for factor, share in one.shares.items()
-        )
+        named = {name.replace("_", " "): share for name, share in one.shares.items()}
+        shares = ", ".join(f"{name} {format_points(share)}" for name, share in named.items())
         p_values = ["" if p is None else f"{p:.3f}" for p in (one.p, one.p_holm)]
         yield (
             make_excerpt(one.name, _NAME),

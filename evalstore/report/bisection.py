@@ -23,6 +23,7 @@ from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.audits.bisection import Bisection, ChangePoint, CommitChange
+    from evalstore.audits.side_replay import RunTotals
 
 _LABEL, _SUBJECT = 24, 48
 _NAMED = 3  # commits in a sentence
@@ -58,21 +59,23 @@ def markdown(bisection: Bisection) -> str:
 
 def document(bisection: Bisection) -> dict[str, Any]:
     """Return the document that schema/output/bisect.schema.json describes."""
-    ends = {
-        name: {"version": version, **select_json_keys(totals, "score pass_rate")}
-        for name, (version, totals) in (("first", bisection.first), ("last", bisection.last))
-    }
     return {
         **select_json_keys(bisection, "ref=name run question versions"),
-        **ends,
+        "first": _write_end(*bisection.first),
+        "last": _write_end(*bisection.last),
         **select_json_keys(bisection, "points last_good first_bad calls notes"),
     }
+
+
+def _write_end(version: str, totals: RunTotals) -> dict[str, Any]:
+    return {"version": version, **select_json_keys(totals, "score pass_rate")}
 
 
 def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     """Yield a row for a change point with its commit; where several commits made it, one for each below."""
     label, over = point.version or "unreleased", point.passed_over
-    label = f"{over[0]} {'to' if over[1:] else 'or'} {label}" if over else label
+    if over:
+        label = f"{over[0]} {'to' if over[1:] else 'or'} {label}"
     passes = " -> ".join(format_percent(totals.pass_rate) for totals in (point.old, point.new))
     made_by = (
         "unknown: some could not be graded" if over else count_noun(len(point.commits), "commit")

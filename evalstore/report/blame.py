@@ -29,25 +29,19 @@ _HEAD = ("part", "version", "commit", "date", "author", "subject")
 
 
 def text(blame: Blame, screen: Screen = PAPER) -> str:
-    """Return a line for each part: its value, and the version, commit, date and author that last changed it."""
-    rows = [
-        (make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL), *_origin_cells(part.origin))
-        for part in blame.parts
-    ]
+    """Return a line for each part: its value, and the version, commit, date and author of its last change."""
+    rows: list[tuple[str, ...]] = []
+    for part in blame.parts:
+        label = make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL)
+        rows.append((label, *_origin_cells(part.origin)))
     room = screen.width - _measure_columns([row[:-1] for row in rows])
-    shown = [
-        (*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1]
-        for row in rows
-    ]
+    shown = [row[:-1] for row in rows]
+    if room >= _LEAST_SUBJECT:
+        shown = [(*row[:-1], make_excerpt(row[-1], room)) for row in rows]
     gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
     lines = format_columns(shown).split("\n") if shown else ["no part of it affects a score"]
-    return "\n".join(
-        [
-            screen.paint(Part.HEAD, blame.resolved.ref),
-            *lines,
-            *(f"note: {make_printable(gap)}" for gap in gaps),
-        ]
-    )
+    notes = [f"note: {make_printable(gap)}" for gap in gaps]
+    return "\n".join([screen.paint(Part.HEAD, blame.resolved.ref), *lines, *notes])
 
 
 def markdown(blame: Blame) -> str:
@@ -60,10 +54,8 @@ def markdown(blame: Blame) -> str:
 
 def _measure_columns(rows: Sequence[Sequence[str]]) -> int:
     """Return how wide the columns are together, with the gap behind each."""
-    return sum(
-        max(len(make_printable(cell)) for cell in column) + _GAP
-        for column in zip(*rows, strict=True)
-    )
+    columns = zip(*rows, strict=True)
+    return sum(max(len(make_printable(cell)) for cell in one) + _GAP for one in columns)
 
 
 def _indent(part: BlamedPart) -> str:

@@ -81,14 +81,10 @@ def _format_block(
         format_columns([_release_row(release) for release in releases]), LEVELS
     )
     lines = table.split("\n")
-    pin_lines = (
-        "".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen))
-        for release in releases
-    )
-    return [
-        heading,
-        *screen.shorten_list([line + below for line, below in zip(lines, pin_lines, strict=True)]),
-    ]
+    rows: list[str] = []
+    for line, release in zip(lines, releases, strict=True):
+        rows.append("\n".join([line, *_format_moved_pins(release, verb, screen)]))
+    return [heading, *screen.shorten_list(rows)]
 
 
 def _format_moved_pins(release: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
@@ -152,16 +148,12 @@ def _format_pinned_version(pin: PinnedVersion, screen: Screen, *, followed: bool
 def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in version.by)
     subject = join_names(count_noun(number, kind) for kind, number in kinds.items())
-    verb = "would mean" if would else "means" if len(version.by) == 1 else "mean"
-    # Until then `status --check` answers 1.
-    next_ = (
-        ": pin it there, or write the next major version there"
-        if version.bump is Bump.MAJOR
-        else ""
-    )
-    sentence = (
-        f"{subject} {verb} {version.ref} from now on, by a floating pin ({version.bump}){next_}"
-    )
+    verb = "means" if len(version.by) == 1 else "mean"
+    if would:
+        verb = "would mean"
+    sentence = f"{subject} {verb} {version.ref} from now on, by a floating pin ({version.bump})"
+    if version.bump is Bump.MAJOR:  # until then `status --check` answers 1
+        sentence += ": pin it there, or write the next major version there"
     return "\n".join([*screen.wrap(sentence), _format_names(version.by, screen)])
 
 

@@ -10,6 +10,7 @@ from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, wrap_colum
 if TYPE_CHECKING:
     from evalstore.catalogue import TopicList
     from evalstore.catalogue.rule_catalogue import RuleCatalogue
+    from evalstore.catalogue.schema_topics import SchemaTopic
     from evalstore.catalogue.schemas import SchemaFile, SchemaListing
     from evalstore.diff.change import ChangeRule
 
@@ -53,11 +54,8 @@ def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
     """Return a line for each file and kind of check, and how the others are found."""
     lines: list[str] = []
     for sort, title in _SORTS.items():
-        rows = [
-            (f"  {topic.path}", _cut_sentence(topic.description))
-            for topic in listed.topics
-            if topic.sort == sort
-        ]
+        topics = [topic for topic in listed.topics if topic.sort == sort]
+        rows = [(f"  {topic.path}", _cut_sentence(topic.description)) for topic in topics]
         lines += [screen.paint(Part.HEAD, title), *wrap_columns(rows, screen.width), ""]
     lines += [
         f"evalstore explain NAME explains one of these, or one of {listed.keys} keys and {listed.rules} rules",
@@ -68,11 +66,13 @@ def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
 
 def document_topics(listed: TopicList) -> Any:
     """Return the JSON document."""
-    rows = [
-        {"name": one.path, "sort": str(one.sort), "says": _cut_sentence(one.description)}
-        for one in listed.topics
-    ]
-    return {"topics": rows, "keys": listed.keys, "rules": listed.rules}
+    topics = list(map(_write_topic, listed.topics))
+    return {"topics": topics, "keys": listed.keys, "rules": listed.rules}
+
+
+def _write_topic(topic: SchemaTopic) -> dict[str, str]:
+    says = _cut_sentence(topic.description)
+    return {"name": topic.path, "sort": str(topic.sort), "says": says}
 
 
 def text_schemas(listing: SchemaListing, screen: Screen = PAPER) -> str:

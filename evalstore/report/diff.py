@@ -1,4 +1,4 @@
-"""Renders what changed between two documents, and everything that changed in a store, as text and pages."""
+"""Renders what changed between two documents, or in a whole store, as text and pages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
 
 def text(diff: Diff, screen: Screen = PAPER) -> str:
-    """Return the findings, major first, and the bump that they need; of many findings a summary stands first too."""
+    """Return the findings, major first, and the bump that they need; many findings have a summary first."""
     head = screen.paint(
         Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}"
     )
@@ -111,7 +111,7 @@ def _format_measurement(measurement: RunMeasurement, screen: Screen) -> list[str
 
 
 def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
-    """Return what judges said in old and new words, wrapped, and a line for each of the first verdicts that flip."""
+    """Return what judges said in old and new words, wrapped, and a line for each of the first flips."""
     lines = screen.wrap(describe_asked(asked))
     below = format_columns([*map(describe_flip, asked.flips)]).split("\n") if asked.flips else []
     more = asked.flipped - len(asked.flips)
@@ -147,15 +147,13 @@ def format_finding(
 
 
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
-    """Yield each finding in full, of one or two; of more, a line each, and what one rule finds alike as one block."""
+    """Yield one or two findings in full; of more a line each, and alike ones of a rule as one block."""
     ordered = sort_by_level(diff.findings)
     notes = [finding for finding in ordered if _is_note(finding) and not screen.whole]
     findings = [finding for finding in ordered if finding not in notes]
     if screen.whole or len(findings) < _ALIKE:
-        yield from (
-            format_finding(finding, screen, can_accept=can_accept, ask=diff.ask_command)
-            for finding in findings
-        )
+        for finding in findings:
+            yield format_finding(finding, screen, can_accept=can_accept, ask=diff.ask_command)
         yield from [[*_format_notes(notes, screen)]] if notes else []
         return
     groups: dict[object, list[DiffFinding]] = {}
@@ -237,7 +235,7 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Ite
 
 
 def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -> str:
-    """Return what changed and its line; of a text that was reworded, how its words differ, in a line where it fits."""
+    """Return what changed and its line; of a reworded text how its words differ, in a line where it fits."""
     place = finding.new or finding.old
     line = f"line {place.line}" if place and place.line else ""
     where, message, old, new = (
@@ -302,7 +300,7 @@ def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)
 
 
 def text_store(result: StoreDiff, screen: Screen = PAPER) -> str:
-    """Return each change of a store below a line, what is new, gone or broken, and a line that counts them."""
+    """Return each change of a store below a line, what is new, gone or broken, and their counts."""
     rule = screen.paint(Part.QUIET, "─" * min(screen.width, PAPER.width))
     blocks = [text(diff, screen) for diff in result.diffs]
     rest = screen.wrap(*_list_others(result))
@@ -334,10 +332,8 @@ def list_uncompared(result: StoreDiff) -> Iterator[str]:
         yield f"{make_printable(name)} is new, never released" + (
             f"; {describe_proposal(name, former)}" if former else ""
         )
-    yield from (
-        f"{make_printable(name)} is gone from the working tree; its releases stay"
-        for name in result.removed
-    )
+    for name in result.removed:
+        yield f"{make_printable(name)} is gone from the working tree; its releases stay"
 
 
 def summarize_store(result: StoreDiff) -> str:

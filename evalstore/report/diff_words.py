@@ -1,4 +1,4 @@
-"""Words a comparison: where scores can go, how that is known, what shows it, and the bump that all of it needs."""
+"""Words a comparison: where scores can go, how that is known, what shows it, and the bump it needs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ASKED_KEYS = frozenset({"id", "input"})  # of a question, which no check reads
 
 
 def describe_other_causes(diff: Diff) -> Iterator[str]:
-    """Yield a sentence for each reference, and each setting, that may move scores although neither side changed."""
+    """Yield a sentence for each reference and each setting that may move scores by itself."""
     yield from map(describe_moved_reference, diff.notes)
     yield from (f"A setting moves scores, too: {change.sentence}" for change in diff.settings)
 
@@ -110,7 +110,7 @@ def describe_finding(
 
 
 def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
-    """Return the old and new value, on one line or as compared lines; empty where the message has both already.
+    """Return the old and new value, on one line or as compared lines; empty if the message has both.
 
     A patch moves no score and needs no review line by line, so only an exchange of one line is
     shown.
@@ -162,7 +162,7 @@ def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
 
 
 def describe_total(diff: Diff) -> str:
-    """Return in a sentence what all changes do together; empty where each is said to move nothing, or there is one."""
+    """Return in a sentence what all changes do together; empty for one change, or if none moves a score."""
     if len(diff.findings) < _SEVERAL or not any(map(describe_movement, diff.findings)):
         return ""
     effect = describe_movement(diff.total) or "no score and no verdict moves"
@@ -221,7 +221,7 @@ def summarize_measurement(measurement: RunMeasurement) -> str:
 
 
 def describe_asked(asked: AskedChange) -> str:
-    """Return in sentences what judges said of stored outputs in old and new words, and what may be concluded."""
+    """Return what judges said of stored outputs in old and new words, and what may be concluded."""
     return (
         f"Judges asked about outputs of {make_printable(asked.run)}: "
         f"{'. '.join(_list_answer_sentences(asked))}"
@@ -267,10 +267,8 @@ def _repeats_message(value: Any, message: str) -> bool:
 def _describe_witness(witness: Witness | ReplyWitness) -> str:
     if isinstance(witness, ReplyWitness):
         reply = make_excerpt(witness.reply, _QUOTE_LIMIT)
-        old, new = (
-            "no score" if score is None else format_score(score)
-            for score in (witness.old_score, witness.new_score)
-        )
+        scores = (witness.old_score, witness.new_score)
+        old, new = ("no score" if score is None else format_score(score) for score in scores)
         return f"the reply '{reply}' gave {old} and gives {new}"
     size = f"of {len(witness.output):,} characters " if len(witness.output) > _QUOTE_LIMIT else ""
     output = (
@@ -284,13 +282,8 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
     if asked := _describe_question(witness.question):
         output += f", to a question with {asked}"
     kind = f"example on {_format_line(witness.example)}," if witness.example else "output"
-    old, new = (
-        f"{'unscored' if score is None else format_score(score)}{'' if score is None else f' ({verdict})'}"
-        for score, verdict in (
-            (witness.old_score, witness.old_verdict),
-            (witness.new_score, witness.new_verdict),
-        )
-    )
+    old = _describe_grade(witness.old_score, witness.old_verdict)
+    new = _describe_grade(witness.new_score, witness.new_verdict)
     return f"the {kind} {output} goes from {old} to {new}{_describe_judgements(witness)}"
 
 
@@ -308,43 +301,45 @@ def _describe_question(row: Mapping[str, Any] | None) -> str:
     )
 
 
+def _describe_grade(score: Fraction | None, verdict: Verdict) -> str:
+    return "unscored" if score is None else f"{format_score(score)} ({verdict})"
+
+
 def summarize_examples(effect: ExampleEffect) -> str:
     """Return how many examples a change turns, in a sentence."""
     turned, known = len(effect.turned), effect.total - effect.ungraded
-    verb = "gets" if turned <= 1 else "get"
-    counted = (
-        [
-            f"{f'{turned:,}' if turned else 'none'} of {count_noun(known, 'example')} {verb} another grade"
-        ]
-        if known
-        else []
-    )
-    number = f"{effect.ungraded:,} more" if known else count_noun(effect.ungraded, "example")
-    rest = f"{number} could not be graded on both sides: {make_excerpt(effect.why)}"
-    return "; ".join([*counted, *([rest] if effect.ungraded else [])])
+    parts: list[str] = []
+    if known:
+        number, verb = f"{turned:,}" if turned else "none", "gets" if turned <= 1 else "get"
+        parts.append(f"{number} of {count_noun(known, 'example')} {verb} another grade")
+    if effect.ungraded:
+        number = f"{effect.ungraded:,} more" if known else count_noun(effect.ungraded, "example")
+        parts.append(f"{number} could not be graded on both sides: {make_excerpt(effect.why)}")
+    return "; ".join(parts)
 
 
 def describe_turned(one: TurnedExample) -> str:
     """Return an example with its place, and what became of it."""
     where = _format_line(one.place) if one.place else one.pointer
-    old, new = (
-        f"{verdict}{'' if score is None else f' ({format_score(score)})'}"
-        for score, verdict in ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
-    )
+    old = _describe_verdict(one.old_verdict, one.old_score)
+    new = _describe_verdict(one.new_verdict, one.new_score)
     expected = "as expected" if one.met else f"expected: {describe_expected(one.expected)}"
     return (
         f'{where}: "{make_excerpt(one.output, _QUOTE_LIMIT)}" goes from {old} to {new}, {expected}'
     )
 
 
+def _describe_verdict(verdict: Verdict, score: Fraction | None) -> str:
+    return str(verdict) if score is None else f"{verdict} ({format_score(score)})"
+
+
 def _describe_judgements(witness: Witness) -> str:
     """Return under which scores of judges that is so, and how far the score moves whatever they are."""
     if not witness.judged:
         return ""
-    scores = join_names(
-        f"{make_excerpt(name)} scores {join_names(map(_describe_judged, said))}"
-        for name, said in groupby(witness.judged, key=lambda one: one.check)
-    )
+    by_check = groupby(witness.judged, key=lambda one: one.check)
+    said = ((name, join_names(map(_describe_judged, scores))) for name, scores in by_check)
+    scores = join_names(f"{make_excerpt(name)} scores {listing}" for name, listing in said)
     if not witness.least_shift:
         return f" where {scores}"
     verb, points = (

@@ -1,4 +1,4 @@
-"""Renders findings of validation and of releases as text, with the line of the source that each is about."""
+"""Renders findings of validation and of releases as text, with the source line that each is about."""
 
 from __future__ import annotations
 
@@ -78,25 +78,18 @@ def _count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
     """Return a line for each mended place, and one that says whether scores can move by them."""
-    rows = [
-        (f"fixed {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}")
-        for one in mended
-    ]
-    lines = screen.shorten_list(format_columns(rows).splitlines()) if rows else []
-    moved = {one.file for one in mended if one.moves}
-    subject = (
-        f"{count_noun(len(moved), 'fixed file')} {'counts' if len(moved) == 1 else 'count'} "
-        "differently now"
-    )
-    return [
-        *lines,
-        *(
-            screen.wrap(f"{subject}, and scores can move: evalstore diff", inner="")
-            if moved
-            else []
-        ),
-        *([""] if rows else []),
-    ]
+    if not mended:
+        return []
+    places = [f"fixed {Place(one.file, one.line, one.column)}" for one in mended]
+    values = [f"{one.old} -> {one.new}" for one in mended]
+    rows = list(zip(places, values, strict=True))
+    lines = screen.shorten_list(format_columns(rows).splitlines())
+    if moved := {one.file for one in mended if one.moves}:
+        subject = count_noun(len(moved), "fixed file")
+        count = "counts" if len(moved) == 1 else "count"
+        sentence = f"{subject} {count} differently now, and scores can move: evalstore diff"
+        lines += screen.wrap(sentence, inner="")
+    return [*lines, ""]
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> Iterator[str]:
@@ -126,10 +119,9 @@ def _count_up(counts: Counter[str], name: str) -> int:
 
 
 def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
-    message, hint = (
-        screen.wrap(sentence, lead=_INDENT, inner=_INDENT * 2)
-        for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
-    )
+    words = f"hint: {finding.hint}" if finding.hint else ""
+    message = screen.wrap(finding.message, lead=_INDENT, inner=_INDENT * 2)
+    hint = screen.wrap(words, lead=_INDENT, inner=_INDENT * 2)
     if finding.source is None or finding.line is None or finding.rule == _SECRET:
         return [*message, *hint]
     excerpt = format_excerpt(
@@ -139,7 +131,7 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
 
 
 def text_verification(result: Verification, screen: Screen = PAPER) -> str:
-    """Return what `verify` or `lock --check` found, in the layout of validate, and the numbers of what was checked."""
+    """Return what `verify` or `lock --check` found, in the layout of validate, and how much was checked."""
     end = screen.wrap(summarize_verification(result), part=None if result.findings else Part.PATCH)
     return join_blocks(format_groups(result.findings, screen), end)
 

@@ -54,15 +54,14 @@ def fold_command(command: str, width: int) -> list[str]:
 
 def fold_text(text: str, width: int) -> str:
     """Return a text with colours, in which no line takes more than `width` columns."""
-    return "\n".join(
-        part
-        for line in text.split("\n")
-        for part in ([line] if measure_columns(line) <= width else _fold_line(line, width))
-    )
+    return "\n".join(part for line in text.split("\n") for part in _fold_line(line, width))
 
 
 def _fold_line(line: str, width: int) -> Iterator[str]:
-    """Yield a line in several, the later ones indented below it; a word longer than a line is cut, but in a command."""
+    """Yield a line in parts that fit, the later ones indented; only commands keep words that are too long."""
+    if measure_columns(line) <= width:
+        yield line
+        return
     plain = _COLOUR.sub("", line)
     commands = [found.span() for found in re.finditer(COMMAND, plain)]
     margin = " " * min(len(plain) - len(plain.lstrip(" ")) + 2, width // 2)

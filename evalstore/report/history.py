@@ -1,4 +1,4 @@
-"""Renders the scores of runs under every release of an artifact, and the versions at which a score changed."""
+"""Renders the scores of runs under every release of an artifact, and where a score changed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,8 @@ _pick_score, _pick_pass_rate = attrgetter("score"), attrgetter("pass_rate")
 def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
     """Return a table of scores and one of pass rates: a row for each run, a column for each release."""
     blocks = [
-        block
-        for title, pick in (
-            ("score, points of 100", _pick_score),
-            ("passes, of 100", _pick_pass_rate),
-        )
-        for block in _format_tables(title, history, pick, screen.width)
+        *_format_tables("score, points of 100", history, _pick_score, screen.width),
+        *_format_tables("passes, of 100", history, _pick_pass_rate, screen.width),
     ]
     notes = screen.wrap(*_list_marks(history), *list_notes(history))
     steps = [line for step in _list_steps(history) for line in _format_step(step, screen)]
@@ -63,13 +59,14 @@ def markdown(history: ScoreHistory) -> str:
     for title, pick in (("score", _pick_score), ("passes", _pick_pass_rate)):
         rows = [(_name_run(run), *_list_cells(run, history.versions, pick)) for run in history.runs]
         parts.append("\n".join(format_table((title, *history.versions), rows)))
-    steps = [
-        f"- {escape_prose(step.title)}: {escape_prose('; '.join(step.list_edits()))} "
-        f"({format_code(step.command)})"
-        for step in _list_steps(history)
-    ]
+    steps = list(map(_write_step_item, _list_steps(history)))
     notes = (*_list_marks(history), *list_notes(history))
     return join_blocks(*parts, steps, *map(escape_prose, notes))
+
+
+def _write_step_item(step: _HistoryStep) -> str:
+    edits = "; ".join(step.list_edits())
+    return f"- {escape_prose(step.title)}: {escape_prose(edits)} ({format_code(step.command)})"
 
 
 def html(history: ScoreHistory) -> str:
@@ -167,11 +164,10 @@ def _list_cells(
     run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTotals], Fraction | None]
 ) -> list[str]:
     marks = [_MARK if version == run.recorded else " " for version in versions]
-    around = "({})" if run.ungraded else "{}"
-    return [
-        around.format(format_percent(pick(cell))) + mark
-        for cell, mark in zip(run.cells, marks, strict=True)
-    ]
+    scores = [format_percent(pick(cell)) for cell in run.cells]
+    if run.ungraded:
+        scores = [f"({score})" for score in scores]
+    return [score + mark for score, mark in zip(scores, marks, strict=True)]
 
 
 def _name_run(run: ScoredRun) -> str:
@@ -191,12 +187,9 @@ def _list_marks(history: ScoreHistory) -> list[str]:
 
 
 def list_notes(history: ScoreHistory) -> Iterator[str]:
-    """Yield what else a reader should know: what is missing, and what comes out otherwise than it was recorded."""
+    """Yield what else a reader should know: what is missing, and what a run gets now but did not then."""
     for run in history.runs:
-        if run.coverage.graded < run.coverage.asked:
-            names = join_names(map(make_excerpt, run.empty_checks), _NAMED)
-            empty = f"; {names} had nothing to grade on any output" if names else ""
-            yield f"{_name_run(run)} was recorded with {run.coverage}{empty}"
+        yield from _note_coverage(run)
         yield from _note_cells(run, history.versions)
         if run.ungraded:
             yield (
@@ -204,30 +197,10 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
                 "comes to"
             )
             continue
-        at = next(
-            (
-                cell
-                for cell, version in zip(run.cells, history.versions, strict=True)
-                if version == run.recorded
-            ),
-            None,
-        )
-        if (
-            at
-            and at.score is not None
-            and (at.score, at.pass_rate)
-            != (run.recorded_totals.score, run.recorded_totals.pass_rate)
-        ):
-            then = format_percent(run.recorded_totals.score)
-            yield (
-                f"{_name_run(run)} recorded {then} under {run.recorded}, and gets "
-                f"{format_percent(at.score)} now"
-            )
-        lacking = [
-            version
-            for cell, version in zip(run.cells, history.versions, strict=True)
-            if cell.missing
-        ]
+        cells = dict(zip(history.versions, run.cells, strict=True))
+        if run.recorded:
+            yield from _note_drift(run, cells.get(run.recorded))
+        lacking = [version for version, cell in cells.items() if cell.missing]
         if lacking and not history.calls:
             yield f"{_name_run(run)} has outputs that {join_names(lacking, _NAMED)} cannot grade"
     if history.calls:
@@ -236,12 +209,31 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
     yield from (f"note: {note}" for note in history.notes)
 
 
+def _note_coverage(run: ScoredRun) -> Iterator[str]:
+    """Yield that a run was recorded with fewer gradings than were asked for."""
+    if run.coverage.graded < run.coverage.asked:
+        names = join_names(map(make_excerpt, run.empty_checks), _NAMED)
+        empty = f"; {names} had nothing to grade on any output" if names else ""
+        yield f"{_name_run(run)} was recorded with {run.coverage}{empty}"
+
+
+def _note_drift(run: ScoredRun, cell: RunTotals | None) -> Iterator[str]:
+    """Yield that a run gets another score today under the release that it was recorded with."""
+    then = run.recorded_totals
+    if not cell or cell.score is None:
+        return
+    if (cell.score, cell.pass_rate) != (then.score, then.pass_rate):
+        yield (
+            f"{_name_run(run)} recorded {format_percent(then.score)} under {run.recorded}, and gets "
+            f"{format_percent(cell.score)} now"
+        )
+
+
 def _note_cells(run: ScoredRun, versions: Sequence[str]) -> Iterator[str]:
     """Yield the releases under which the mean of a run is one of fewer gradings than were asked for."""
-    partial = [
-        f"{cell.coverage} under {version}"
-        for cell, version in zip(run.cells, versions, strict=True)
-        if cell.score is not None and cell.coverage.graded < cell.coverage.asked
-    ]
+    partial = []
+    for cell, version in zip(run.cells, versions, strict=True):
+        if cell.score is not None and cell.coverage.graded < cell.coverage.asked:
+            partial.append(f"{cell.coverage} under {version}")
     if partial:
         yield f"{_name_run(run)}: coverage is {join_names(partial, _NAMED)}"

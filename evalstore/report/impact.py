@@ -55,7 +55,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
 
 
 def dot(impact: Impact) -> str:
-    """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats (the DOT language)."""
+    """Return a graph in Graphviz's DOT: an arrow to who refers, dashed where the reference floats."""
     lines = [
         f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()
     ]
@@ -68,15 +68,12 @@ def dot(impact: Impact) -> str:
 
 
 def mermaid(impact: Impact) -> str:
-    """Return the nearest references in a Mermaid block, as a pull request shows it; dotted where they float."""
+    """Return the nearest references as a Mermaid block for a pull request; dotted where they float."""
     arrows = list(_graph_arrows(impact))
     nearest = arrows[:_ARROWS_LIMIT]
     nodes = {impact.name, *(arrow.user for arrow in nearest), *(arrow.target for arrow in nearest)}
-    lines = [
-        f'  {_mermaid_id(name)}["{label}"]'
-        for name, label in _node_labels(impact, "<br>").items()
-        if name in nodes
-    ]
+    labels = _node_labels(impact, "<br>")
+    lines = [f'  {_mermaid_id(name)}["{labels[name]}"]' for name in labels if name in nodes]
     for arrow in nearest:
         line = "-.->" if arrow.floats else "-->"
         lines.append(
@@ -111,11 +108,9 @@ def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[Re
     farther_pins: defaultdict[str, list[ReferencePin]] = defaultdict(list)
     for pin in _pins_of_working_files(impact, near=False):
         farther_pins[pin.user].append(pin)
-    return (
-        (dependent, farther_pins[dependent.name])
-        for dependent in impact.dependents
-        if dependent.name in farther_pins and dependent.name not in direct_users
-    )
+    for dependent in impact.dependents:
+        if dependent.name in farther_pins and dependent.name not in direct_users:
+            yield dependent, farther_pins[dependent.name]
 
 
 def _direct_row(impact: Impact, pin: ReferencePin) -> Sequence[str]:
@@ -191,21 +186,18 @@ def _next_steps(impact: Impact) -> Iterator[str]:
 def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
     """Return the label of every artifact by its name."""
     head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
-    labels = {
-        dependent.name: dependent.name
-        + (
-            f" {dependent.working or dependent.releases[-1]}"
-            if dependent.working or dependent.releases
-            else ""
-        )
-        + (
-            f"{break_}{dependent.questions:,} of {count_noun(dependent.total_questions, 'question')}"
-            if dependent.total_questions
-            else ""
-        )
-        for dependent in impact.dependents
-    }
+    labels = {one.name: _label_dependent(one, break_) for one in impact.dependents}
     return {impact.name: head, **labels}
+
+
+def _label_dependent(dependent: Dependent, break_: str) -> str:
+    label = dependent.name
+    if dependent.working or dependent.releases:
+        label += f" {dependent.working or dependent.releases[-1]}"
+    if dependent.total_questions:
+        total = count_noun(dependent.total_questions, "question")
+        label += f"{break_}{dependent.questions:,} of {total}"
+    return label
 
 
 def _graph_arrows(impact: Impact) -> Iterator[_GraphArrow]:

@@ -1,10 +1,9 @@
-"""Writes a result as plain data for JSON: the fields of its values by their types, under the keys of a table.
+"""Writes a result as plain data for JSON: the fields of its values by type, under the keys of a table.
 
 A class without a row in `KEYS` is written with all its fields. A row lists keys, each with the
 attribute that it shows where that has another name (`from=origin.old`). Of a path, an attribute of
-None is None. Behind it, `?` writes None
-for what is empty, `!` leaves the key out where it is None, `~` rounds, and `#` counts. A mapping
-within a row has keys that are computed.
+None is None. Behind it, `?` writes None for what is empty, `!` leaves the key out where it is None,
+`~` rounds, and `#` counts. A mapping within a row has keys that are computed.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 RowPart = str | Mapping[str, Callable[[Any], Any]]
 Row = tuple[RowPart, ...]
 _ORIGIN = "commit=origin.commit author=origin.author co_authors=origin.co_authors date=origin.date"
+_ADJUSTED = "rule fingerprint message level level_before overridden accepted"
+_REPLIES = ("asked", "kept", "prompt_tokens", "completion_tokens")  # counted in a run's record
 
 
 class DocumentKey(NamedTuple):
@@ -49,7 +50,7 @@ def _write_message(finding: Any) -> str:
 
 
 def write_json_value(value: Any) -> Any:
-    """Return a value as plain data: an enum, path, version or day as text, a fraction as the nearest decimal."""
+    """Return a value as plain data: an enum, path, version or day as text, a fraction as a decimal."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, _AS_TEXT):
@@ -148,22 +149,24 @@ _MARKS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _count_reach(impact: Any) -> dict[str, int]:
-    counts = {
-        kind.folder: len(impact.list_of_kind(kind))
-        for kind in (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
-    }
+    kinds = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
+    counts = {kind.folder: len(impact.list_of_kind(kind)) for kind in kinds}
     return {**counts, "questions": impact.questions}
 
 
 def _write_judged(witness: Any) -> list[dict[str, Any]] | None:
-    return [
-        {
-            "check": one.check,
-            **({"about": one.about} if one.about else {}),
-            **write_json_number("score", one.score),
-        }
-        for one in witness.judged
-    ] or None
+    return list(map(_write_judged_score, witness.judged)) or None
+
+
+def _write_judged_score(one: Any) -> dict[str, Any]:
+    about = {"about": one.about} if one.about else {}
+    return {"check": one.check, **about, **write_json_number("score", one.score)}
+
+
+def _write_replies(run: Any) -> dict[str, Any]:
+    counts = {name: int(run.harness.get(f"replies_{name}", 0)) for name in _REPLIES}
+    cost = run.harness.get("replies_cost")
+    return {**counts, "cost": None if cost is None else Decimal(cost)}
 
 
 def _write_tool_calls(witness: Any) -> Any:
@@ -223,10 +226,7 @@ KEYS: Mapping[str, Row] = {
         "pins moved asked!",
         {
             "adjusted": lambda artifact: [
-                select_json_keys(
-                    one, "rule fingerprint message level level_before overridden accepted"
-                )
-                for one in artifact.adjusted
+                select_json_keys(one, _ADJUSTED) for one in artifact.adjusted
             ]
         },
     ),
@@ -398,17 +398,7 @@ KEYS: Mapping[str, Row] = {
         "ungraded gradings failed_gradings coverage empty_checks questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
-        {
-            "replies": lambda run: {
-                **{
-                    name: int(run.harness.get(f"replies_{name}", 0))
-                    for name in ("asked", "kept", "prompt_tokens", "completion_tokens")
-                },
-                "cost": Decimal(run.harness["replies_cost"])
-                if "replies_cost" in run.harness
-                else None,
-            }
-        },
+        {"replies": _write_replies},
         "notes",
     ),
     "RunTotals": ("score pass_rate scored",),

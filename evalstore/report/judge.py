@@ -15,6 +15,7 @@ from evalstore.agreement import (
     JudgeReplacement,
     LabelledCase,
 )
+from evalstore.checks.examples import GradedExample
 from evalstore.model import format_score
 from evalstore.model.example import describe_expected
 from evalstore.report.json_values import Row, select_json_keys, write_graded_example
@@ -28,6 +29,7 @@ from evalstore.report.text_layout import (
     join_blocks,
 )
 from evalstore.scoring.judging import CallPlan
+from evalstore.scoring.judging.call_queue import CallGroup
 from evalstore.statistics import Rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
@@ -56,8 +58,9 @@ _KAPPA_WORDS = (
 
 
 def text(agreement: Agreement, screen: Screen = PAPER) -> str:
-    """Return the table of labels against verdicts, its rates, the disagreements, and the diff of the judge's file."""
+    """Return labels against verdicts, the rates, the disagreements, and the diff of the judge's file."""
     head = f"{make_printable(agreement.judge.ref)}   {_describe_rows(agreement)}"
+    many = ", too many for --check" if agreement.misses_many else ""
     return join_blocks(
         [screen.paint(Part.HEAD, head), _describe_verdicts(agreement)],
         _confusion_table(agreement),
@@ -68,12 +71,9 @@ def text(agreement: Agreement, screen: Screen = PAPER) -> str:
             [_disagreement_row(agreement, case) for case in agreement.apart],
         ),
         _list_cases(
-            f"not judged, and not counted elsewhere{', too many for --check' if agreement.misses_many else ''}:",
+            f"not judged, and not counted elsewhere{many}:",
             agreement.unjudged,
-            [
-                (f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120))
-                for case in agreement.left_out
-            ],
+            list(map(_write_unjudged_row, agreement.left_out)),
         ),
         list_file_lines(agreement, screen) if agreement.diff or agreement.written else "",
     )
@@ -107,16 +107,7 @@ def html(agreement: Agreement) -> str:
     constant = f"Always saying {counts.constant} agrees on {share}"
     advantage = f"{constant}; {_describe_advantage(counts)}." if counts.rows else ""
     head = [_describe_rows(agreement), _describe_verdicts(agreement)]  # its heading names the judge
-    cases = [
-        (
-            str(case.line),
-            case.id,
-            str(case.label),
-            _format_verdict(case),
-            make_excerpt(case.reason, _REASON),
-        )
-        for case in agreement.apart
-    ]
+    cases = list(map(_write_case, agreement.apart))
     return write_page(agreement, head=head, advantage=advantage, cases=cases)
 
 
@@ -205,6 +196,16 @@ def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterat
         yield format_columns(rows[:_LIST_LIMIT])
 
 
+def _write_unjudged_row(case: LabelledCase) -> Sequence[str]:
+    return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
+
+
+def _write_case(case: LabelledCase) -> tuple[str, ...]:
+    """Return the cells of a disagreement on a page."""
+    verdict, reason = _format_verdict(case), make_excerpt(case.reason, _REASON)
+    return str(case.line), case.id, str(case.label), verdict, reason
+
+
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
     reason = case.reason.removeprefix(f"{name} ")
@@ -241,8 +242,13 @@ def _format_percent(share: Fraction | None) -> str:
     return f"{format_percent(share, 1) + ' %' * (share is not None):>7}"
 
 
+def _describe_failed_example(one: GradedExample) -> str:
+    expected = describe_expected(one.example.expected)
+    return f"  example {one.example.number} expects {expected}, gets {one.got}"
+
+
 def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
-    """Return the examples that get something else than they expect, those that were not graded, or that all is well."""
+    """Return the examples that do not get what they expect, and those that were not graded, if any."""
     ref, count = make_printable(results.ref), count_noun(len(results.examples), "example")
     failed = [one for one in results.examples if one.is_failed]
     ungraded = [one for one in results.examples if one.result is None]
@@ -253,11 +259,7 @@ def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
             "what is expected"
         )
         lines += screen.wrap(head, inner="", part=Part.MAJOR)
-        rows = [
-            f"  example {one.example.number} expects {describe_expected(one.example.expected)}, gets {one.got}"
-            for one in failed
-        ]
-        lines += screen.shorten_list(rows)
+        lines += screen.shorten_list(list(map(_describe_failed_example, failed)))
     if ungraded:
         reason = make_excerpt(ungraded[0].why)
         lines += screen.wrap(f"{len(ungraded):,} of {count} of {ref} could not be graded: {reason}")
@@ -298,12 +300,11 @@ def _plan_lines(plan: CallPlan, screen: Screen) -> Iterator[str]:
     reuse = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
     yield f"judge calls to make: {plan.calls:,}{reuse}"
     if plan.groups:
-        rows = [
-            (group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}")
-            for group in plan.groups
-        ]
-        table = format_columns(
-            [("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3}
-        )
-        head, *lines = (f"  {line}" for line in table.splitlines())
-        yield from (screen.paint(Part.QUIET, head), *lines)
+        head = ("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS")
+        table = format_columns([head, *map(_list_group_cells, plan.groups)], right={2, 3})
+        first, *lines = (f"  {line}" for line in table.splitlines())
+        yield from (screen.paint(Part.QUIET, first), *lines)
+
+
+def _list_group_cells(group: CallGroup) -> tuple[str, str, str, str]:
+    return group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalstore.agreement import JudgeReplacement
-from evalstore.agreement.comparison import JudgementPair, LabelledSides, MeanShift
+from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, MeanShift
 from evalstore.agreement.confusion import Agreement, Confusion
 from evalstore.audits.wording import format_points
 from evalstore.model import format_score
@@ -29,7 +29,7 @@ _MODEL, _NAME, _REASON = 30, 24, 40
 
 
 def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
-    """Return how both models agree, the verdicts that flip, how means move, both models' rates, and the diff."""
+    """Return how both models agree, which verdicts flip, how means move, both rates, and the diff."""
     return join_blocks(
         _head_lines(moved, screen),
         _agreement_lines(moved.judgements.verdicts),
@@ -82,13 +82,13 @@ def _side_document(side: Agreement, corrected: CorrectedShare | None) -> dict[st
 def _head_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     models = " -> ".join(make_excerpt(name, _MODEL) for name in (moved.old_model, moved.new_model))
     yield screen.paint(Part.HEAD, f"{make_printable(moved.judge.ref)}   model {models}")
-    where = moved.run.run if moved.run else moved.labelled.new.labels if moved.labelled else ""
+    where = moved.labelled.new.labels if moved.labelled else ""
+    if moved.run:
+        where = moved.run.run
     judged = count_noun(moved.judgements.verdicts.rows, "output")
-    missing = (
-        f"; without a judgement, and in no number: {moved.judgements.unjudged:,}"
-        if moved.judgements.unjudged
-        else ""
-    )
+    missing = ""
+    if unjudged := moved.judgements.unjudged:
+        missing = f"; without a judgement, and in no number: {unjudged:,}"
     yield from screen.wrap(f"{judged} of {make_printable(where)} judged by both{missing}")
 
 
@@ -122,11 +122,12 @@ def _flip_lines(moved: JudgeReplacement) -> Iterator[str]:
     yield format_columns([_flip_row(pair, name) for pair in flips[:_LIST_LIMIT]])
 
 
+def _format_judgement(one: Judgement) -> str:
+    return str(one.verdict) if one.score is None else format_score(one.score)
+
+
 def _flip_row(pair: JudgementPair, name: str) -> Sequence[str]:
-    scores = [
-        str(one.verdict) if one.score is None else format_score(one.score)
-        for one in (pair.old, pair.new)
-    ]
+    scores = list(map(_format_judgement, (pair.old, pair.new)))
     label = [f"label {pair.label}"] if pair.label else [make_excerpt(pair.check, _NAME)]
     way = f"{pair.old.verdict} -> {pair.new.verdict}"
     reason = pair.new.reason.removeprefix(name).removeprefix(f"{scores[1]}: ")
@@ -184,13 +185,10 @@ def _label_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     if any(labelled.corrected):
         yield ""
         yield "pass rate without the errors of each model (Rogan-Gladen):"
-        shares = [
-            (name, *_correction_cells(one))
-            for name, one in zip(names, labelled.corrected, strict=True)
-        ]
-        yield format_columns(
-            [("points", "judged", "corrected", "95 % interval"), *shares], right=range(1, 4)
-        )
+        table: list[tuple[str, ...]] = [("points", "judged", "corrected", "95 % interval")]
+        for name, one in zip(names, labelled.corrected, strict=True):
+            table.append((name, *_correction_cells(one)))
+        yield format_columns(table, right=range(1, 4))
 
 
 def _correction_cells(share: CorrectedShare | None) -> Sequence[str]:

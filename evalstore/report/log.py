@@ -19,18 +19,14 @@ _MARGIN = " " * 4
 
 
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
-    """Return a line for each release, newest first, its changes below, and since when scores are comparable."""
-    lines = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
-    details = (
-        screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ")
-        for entry in log.releases
-    )
-    blocks = (
-        "\n".join([screen.paint_words(line, LEVELS), *below])
-        for line, below in zip(lines, details, strict=True)
-    )
+    """Return each release, newest first, with its changes, and since when scores are comparable."""
+    rows = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
+    lines = [screen.paint(Part.HEAD, log.name)]
+    for row, entry in zip(rows, log.releases, strict=True):
+        lines.append(screen.paint_words(row, LEVELS))
+        lines += screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ")
     end = screen.wrap(*_comparable_lines(log))
-    return "\n".join([screen.paint(Part.HEAD, log.name), *blocks, *([""] if end else []), *end])
+    return "\n".join([*lines, *([""] if end else []), *end])
 
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
@@ -49,9 +45,9 @@ def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
 
 
 def _release_step(release: ReleaseSummary) -> str:
-    # A lightweight tag has no bump. A tag of evalstore without a previous version is the first
-    # release.
-    return (release.bump if release.previous else "first") if release.bump else "-"
+    if not release.bump:
+        return "-"  # a lightweight tag
+    return release.bump if release.previous else "first"
 
 
 def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
@@ -63,12 +59,12 @@ def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
 
 
 def list_rules(entry: ReleaseLogEntry) -> str:
-    """Return the rules that a release's changes fall under, by level, as in `major: check-added (2); minor: …`."""
-    levels = groupby(entry.rules, key=lambda rule: rule[1])
-    return "; ".join(
-        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}"
-        for level, rules in levels
-    )
+    """Return the rules of a release's changes by level, as in `major: check-added (2); minor: …`."""
+    parts = []
+    for level, rules in groupby(entry.rules, key=lambda rule: rule[1]):
+        names = ", ".join(_rule_count(rule, count) for rule, _, count in rules)
+        parts.append(f"{level}: {names}")
+    return "; ".join(parts)
 
 
 def _rule_count(rule: str, count: int) -> str:

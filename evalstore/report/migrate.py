@@ -60,8 +60,9 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
     groups = group_by_source(report)
     sources = [*_total_lines(groups, screen), *_remark_lines(report, groups, screen)]
     plan = list(_plan_lines(report, screen))
-    # Who migrates again knows the sources: what changed comes first.
-    parts = [*plan, *([""] if plan else []), *sources] if is_repeated(report) else [*sources, *plan]
+    parts = [*sources, *plan]
+    if is_repeated(report):  # who migrates again knows the sources: what changed comes first
+        parts = [*plan, *([""] if plan else []), *sources]
     end = screen.wrap(*describe_result(report, "; --verbose names them"))
     lines = (screen.paint_words(line, _STATES) for line in end)
     return _join_lines([*parts, *_blank_line(report), *lines])
@@ -70,29 +71,20 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
 def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
     groups = group_by_source(report)
-    entry_lines = [
-        line
-        for group in groups
-        for line in [
-            *_source_heading(group),
-            *_detection_lines(group, screen),
-            *_entry_lines(group),
-        ]
-    ]
-    skipped_lines = [
-        f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}"
-        for source in report.skipped
-    ]
-    diffs = [line for file in report.files for line in screen.paint_diff(file.diff)]
-    notes = [
-        f"{file.state}: {file.path}, {make_printable(file.reason)}"
-        for file in report.files
-        if file.reason
-    ]
-    end = [*notes, *skipped_lines, *_blank_line(report), *describe_result(report)]
-    return _join_lines(
-        [*_total_lines(groups, screen), *entry_lines, *diffs, *_blank_line(report), *end]
-    )
+    lines = list(_total_lines(groups, screen))
+    for group in groups:
+        lines += _source_heading(group)
+        lines += _detection_lines(group, screen)
+        lines += _entry_lines(group)
+    for file in report.files:
+        lines += screen.paint_diff(file.diff)
+    lines += _blank_line(report)
+    for file in report.files:
+        if file.reason:
+            lines.append(f"{file.state}: {file.path}, {make_printable(file.reason)}")
+    for source in report.skipped:
+        lines.append(f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}")
+    return _join_lines([*lines, *_blank_line(report), *describe_result(report)])
 
 
 def _total_lines(groups: Sequence[SourceGroup], screen: Screen) -> list[str]:
@@ -173,13 +165,11 @@ def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
 
 def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     remarks = collect_remarks(group.entries)
-    cells = [
-        (f"  {remark.outcome}", remark.describe_lines(group.source.file))
-        for remark in remarks[:REMARKS_LIMIT]
-    ]
+    shown, file = remarks[:REMARKS_LIMIT], group.source.file
+    cells = [(f"  {remark.outcome}", remark.describe_lines(file)) for remark in shown]
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
-    for lead, remark in zip(leads, remarks[:REMARKS_LIMIT], strict=False):
+    for lead, remark in zip(leads, shown, strict=False):
         yield from _paint_outcome(wrap_beside(f"{lead:<{width}}  ", remark.reason, screen), screen)
     if len(remarks) > REMARKS_LIMIT:
         yield f"  and {len(remarks) - REMARKS_LIMIT:,} more remarks; {_HOW_TO_SEE_ALL}"
@@ -196,7 +186,7 @@ def _entry_row(entry: MigrationEntry) -> list[str]:
 
 
 def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
-    """Yield the files that there is something to say of, then diffs; in a long plan not those of new files."""
+    """Yield the files that need a word, then diffs; in a long plan not those of new files."""
     noted = sort_files(file for file in report.files if file.reason)
     plan = sort_files(file for file in report.files if file.diff)
     listing = sort_files({file.path: file for file in (*noted, *plan)}.values())
@@ -204,10 +194,7 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
         return
     yield ""
     shown = listing if len(listing) <= _PLAN_OF_TEXT else noted[:_PLAN_OF_TEXT]
-    rows = [
-        [f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))]
-        for file in shown
-    ]
+    rows = list(map(_list_file_cells, shown))
     lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
     for line, file in zip(lines, shown, strict=True):
         yield screen.paint_words(line, _STATES)
@@ -224,13 +211,15 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
         )
 
 
+def _list_file_cells(file: PlannedFile) -> list[str]:
+    return [f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))]
+
+
 def _folder_counts(files: Sequence[PlannedFile]) -> Iterator[str]:
     """Yield how many more files there are in each folder of the store."""
     counts = Counter((str(file.state), file.path.partition("/")[0]) for file in files)
-    rows = [
-        (f"  {state}", f"{count_noun(number, 'file')} in {folder}/")
-        for (state, folder), number in counts.items()
-    ]
+    folders = [f"{count_noun(number, 'file')} in {name}/" for (_, name), number in counts.items()]
+    rows = [(f"  {state}", folder) for (state, _), folder in zip(counts, folders, strict=True)]
     yield from format_columns(rows).splitlines() if rows else ()
 
 
@@ -244,18 +233,16 @@ def _join_lines(lines: Sequence[str]) -> str:
 
 def document(report: MigrationReport) -> Any:
     """Return the JSON document."""
-    files = [
-        {
-            **select_json_keys(file, "path state reason"),
-            **({"diff": file.diff} if report.dry_run or file.state == "conflict" else {}),
-        }
-        for file in report.files
-    ]
     return {
         **select_json_keys(report, "format dry_run sources"),
         "skipped": [select_json_keys(source, "file reason") for source in report.skipped],
         **select_json_keys(report, "entries"),
         "totals": count_outcomes(report.entries),
-        "files": files,
+        "files": [_write_file(file, dry_run=report.dry_run) for file in report.files],
         **select_json_keys(report, "written recovered behind"),
     }
+
+
+def _write_file(file: PlannedFile, *, dry_run: bool) -> dict[str, Any]:
+    shows_diff = dry_run or file.state == "conflict"
+    return select_json_keys(file, "path state reason diff" if shows_diff else "path state reason")

@@ -70,10 +70,8 @@ def _source_section(group: SourceGroup) -> Iterator[str]:
     yield from ("", f"#### {format_code(group.source.file)}{arrow}", "")
     yield from (f"- {escape_prose(line)}" for line in describe_detection(group.source))
     remarks = collect_remarks(group.entries)
-    rows = [
-        (remark.outcome, remark.describe_lines(group.source.file), remark.reason)
-        for remark in remarks[:REMARKS_LIMIT]
-    ]
+    shown, file = remarks[:REMARKS_LIMIT], group.source.file
+    rows = [(one.outcome, one.describe_lines(file), one.reason) for one in shown]
     if rows:
         yield ""
         yield from format_table(("outcome", "where", "why"), rows)
@@ -83,10 +81,10 @@ def _source_section(group: SourceGroup) -> Iterator[str]:
 
 def _sum_table(groups: Sequence[SourceGroup]) -> Iterator[str]:
     yield ""
-    rows = (
-        (total.outcome, f"{total.entries:,}", f"{total.files:,}", total.reason, total.first)
-        for total in count_reasons(groups)
-    )
+    rows: list[tuple[str, ...]] = []
+    for total in count_reasons(groups):
+        counts = (f"{total.entries:,}", f"{total.files:,}")
+        rows.append((total.outcome, *counts, total.reason, total.first))
     yield from format_table((*REASON_HEAD, "where first"), rows)
 
 

@@ -43,7 +43,8 @@ class MigrationRemark:
         """Return the first lines of its entries; those in a file other than `file` with their name."""
         own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
         far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
-        line = f"line{'s' if len(own) > 1 else ''} {join_names(own, _LINES)}" if own else ""
+        noun = "lines" if len(own) > 1 else "line"
+        line = f"{noun} {join_names(own, _LINES)}" if own else ""
         return "; ".join(filter(None, [line, join_names(far, _LINES)]))
 
 
@@ -78,44 +79,31 @@ def group_by_source(report: MigrationReport) -> list[SourceGroup]:
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
-    """Return the reasons of entries, each once with all entries that have it; what bears on no outcome is a note."""
+    """Return the reasons of entries, each once with its entries; one that bears on no outcome is a note."""
     by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
             outcome = _NOTE if reason in entry.remarks else str(entry.outcome)
             by_reason.setdefault((outcome, reason), []).append(entry)
-    return [
-        MigrationRemark(outcome, reason, tuple(matches))
-        for (outcome, reason), matches in by_reason.items()
-    ]
+    return [MigrationRemark(*key, tuple(matches)) for key, matches in by_reason.items()]
 
 
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     """Yield the reasons over all sources: the worst outcome first, of each those about the most files."""
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in (*reversed(OUTCOMES), _NOTE):
-        ranking = sorted(
-            (remark for remark in remarks if remark.outcome == outcome),
-            key=_count_files_and_entries,
-            reverse=True,
-        )
-        top = [
-            remark
-            for remark in ranking
-            if outcome not in _QUIET or _count_files_and_entries(remark) > _TWO_FILES
-        ][:_SENTENCES]
-        yield from (
-            ReasonTotal(
-                outcome, *_count_entries_and_files([remark]), remark.reason, _first_place(remark)
-            )
-            for remark in top
-        )
+        ranking = [remark for remark in remarks if remark.outcome == outcome]
+        ranking.sort(key=_count_files_and_entries, reverse=True)
+        top = ranking
+        if outcome in _QUIET:
+            top = [remark for remark in top if _count_files_and_entries(remark) > _TWO_FILES]
+        top = top[:_SENTENCES]
+        for remark in top:
+            counts = _count_entries_and_files([remark])
+            yield ReasonTotal(outcome, *counts, remark.reason, _first_place(remark))
         if more := ranking[len(top) :]:
-            yield ReasonTotal(
-                outcome,
-                *_count_entries_and_files(more),
-                f"{count_noun(len(more), 'more sentence')}",
-            )
+            counts = _count_entries_and_files(more)
+            yield ReasonTotal(outcome, *counts, count_noun(len(more), "more sentence"))
 
 
 def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
@@ -157,7 +145,7 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
 
 
 def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
-    """Yield sentences about the files written and the files skipped; `names` ends the latter with where to see them."""
+    """Yield sentences about the files written and skipped; `names` says where to see the latter."""
     states = Counter(str(file.state) for file in report.files)
     if not report.sources:
         yield "no file has a format that evalstore migrates: nothing to do"
@@ -168,11 +156,8 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
             f"{', '.join([count_noun(len(report.files), 'file'), *counts])}"
         )
     else:
-        others = [
-            f"{states[state]:,} {state}"
-            for state in STATES
-            if states[state] and state not in _PLAIN_STATES
-        ]
+        rare = [state for state in STATES if states[state] and state not in _PLAIN_STATES]
+        others = [f"{states[state]:,} {state}" for state in rare]
         counts = [f"{states['new']:,} new", *others] if others and states["new"] else others
         written = (
             f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
@@ -186,10 +171,8 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
     if states["orphan"]:
         yield "an orphan also stays: delete it if `evalstore impact` finds nothing that needs it"
     if report.behind:
-        pins = {
-            f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}": None
-            for pin in report.behind
-        }
+        sentence = "{0.dataset} pins {0.pin}, its source is at {0.version}"
+        pins = dict.fromkeys(map(sentence.format, report.behind))
         yield f"pin-behind: {join_names(pins, _LINES)}"
     folders = [source.file for source in report.skipped if source.file.endswith("/")]
     if files := len(report.skipped) - len(folders):

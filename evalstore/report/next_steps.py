@@ -1,4 +1,4 @@
-"""Says what to do next after a result: commands that work as they are written, by a table of the results' classes."""
+"""Says what to do next after a result: commands that work as written, by a table of results' classes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _try_example(example: ExampleRun, folder: str) -> Iterator[str]:
 
 
 def _name_top(path: str) -> str:
-    """Return what is to be added for a file: its folder within the store, or outside of it the file itself."""
+    """Return what to add for a file: its folder within the store, or outside of it the file itself."""
     return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
 
 

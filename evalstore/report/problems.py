@@ -1,4 +1,4 @@
-"""Defines `Problem` and `ProblemReport`, the values that every CI format renders; their texts are not yet escaped."""
+"""Defines `Problem` and `ProblemReport`, which every CI format renders; their texts are not escaped."""
 
 from __future__ import annotations
 
@@ -80,11 +80,12 @@ def locate_problems(report: ProblemReport, locate: Callable[[str], str]) -> Prob
     A file read from git becomes the file on disk, without a line: there the line may have other
     text.
     """
-    problems = (
-        replace(problem, place=problem.place and _locate_place(problem.place, locate))
-        for problem in report.problems
-    )
-    return replace(report, problems=tuple(problems))
+    problems = tuple(_locate_problem(problem, locate) for problem in report.problems)
+    return replace(report, problems=problems)
+
+
+def _locate_problem(problem: Problem, locate: Callable[[str], str]) -> Problem:
+    return replace(problem, place=problem.place and _locate_place(problem.place, locate))
 
 
 def strip_revision(file: str) -> str:

@@ -1,4 +1,4 @@
-"""Renders two records compared as pairs: the change with its interval, flips, and what differs, in every format."""
+"""Renders two records compared as pairs: the change with its interval, flips, and what differs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from evalstore.audits.records.comparison import (
     RecordDifference,
     RecordSeries,
 )
+from evalstore.audits.values import RunSide
 from evalstore.audits.wording import describe_pairs, describe_shown, format_points, format_size
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.report.audit import describe_side
@@ -103,25 +104,23 @@ def document(report: RecordReport) -> dict[str, Any]:
         "pairs_by_input": dict(found.pairs_by_input.ids),
         "pairs_that_differ": dict(found.contents),
         "conditions": write_json_value(report.results),
-        "series": [
-            select_json_keys(one, "name pairs score passes delta=score.delta")
-            for one in found.series
-        ],
+        "series": list(map(_write_series, found.series)),
         "notes": list(found.notes),
     }
 
 
 def write_sentence(found: RecordComparison) -> str:
-    """Return how the score moved on the pairs, and whether that could be chance; of several configurations, of each."""
+    """Return how the score moved on the pairs, and whether that could be chance; for each configuration."""
     parts: list[tuple[str, RecordComparison | RecordSeries]] = [("The score", found)]
     if found.series:
         parts = [(make_excerpt(one.name, _NAME), one) for one in found.series]
     hidden = _describe_hidden(found)
-    return " ".join(
-        f"{name} {_describe_move(one.score.delta)} on {count_noun(one.pairs, 'pair')} of recorded answers. "
-        f"{hidden or _describe_claim(one)}."
-        for name, one in parts
-    )
+    sentences: list[str] = []
+    for name, one in parts:
+        move, pairs = _describe_move(one.score.delta), count_noun(one.pairs, "pair")
+        sentences.append(f"{name} {move} on {pairs} of recorded answers.")
+        sentences.append(f"{hidden or _describe_claim(one)}.")
+    return " ".join(sentences)
 
 
 def _describe_move(delta: Fraction) -> str:
@@ -186,8 +185,19 @@ def _list_change_rows(
     )
 
 
+def _write_series(one: RecordSeries) -> dict[str, Any]:
+    return select_json_keys(one, "name pairs score passes delta=score.delta")
+
+
+def _describe_whole(side: RunSide) -> str:
+    return f"{format_percent(side.score)} of {count_noun(side.scored, 'question')}"
+
+
 def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
-    """Yield flips, what is in no pair, what the records name differently, and notes; each names `limit` answers."""
+    """Yield flips, answers in no pair, what the records name differently, and notes.
+
+    Each sentence names at most `limit` answers.
+    """
     yield from describe_pairs(found.pairs_by_input)
     flips = found.flips
     counts = (
@@ -207,11 +217,8 @@ def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
         if ids:
             yield f"{words} ({len(ids):,}): {_join_names(ids, limit)}"
     if found.only_a or found.only_b or found.unscored:
-        whole = [
-            f"{format_percent(side.score)} of {count_noun(side.scored, 'question')}"
-            for side in (found.a, found.b)
-        ]
-        yield f"each record by itself: A {whole[0]}, B {whole[1]}"
+        a, b = map(_describe_whole, (found.a, found.b))
+        yield f"each record by itself: A {a}, B {b}"
     if found.missing_b:
         yield (
             f"with {count_noun(found.missing_b, 'answer')} that B lacks as 0: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evalstore.audits.wording import format_change
@@ -32,16 +33,9 @@ _ID, _NAMED = 44, 5
 
 def text(replay: RunReplay, screen: Screen = PAPER) -> str:
     """Return both totals, how many verdicts went from which to which, and the outputs that moved."""
-    flips = [(output, *_describe_move(output)) for output in replay.moved]
-    rows = [
-        (f"  {make_excerpt(output.id, _ID)}", scores, verdicts)
-        for output, scores, verdicts in flips
-    ]
-    moved = (
-        [screen.paint_words(line, VERDICTS) for line in wrap_columns(rows, screen.width)]
-        if rows
-        else []
-    )
+    rows = [(f"  {make_excerpt(one.id, _ID)}", *_describe_move(one)) for one in replay.moved]
+    lines = wrap_columns(rows, screen.width) if rows else []
+    moved = [screen.paint_words(line, VERDICTS) for line in lines]
     return join_blocks(
         screen.wrap(_summarize(replay), inner=""),
         map(screen.paint_change, format_columns(_total_rows(replay), right={1, 2, 3}).split("\n")),
@@ -69,10 +63,10 @@ def markdown(replay: RunReplay) -> str:
 
 def document(replay: RunReplay) -> dict[str, Any]:
     """Return the document that schema/output/replay.schema.json describes."""
-    flips = {
-        key: [one.id for one in replay.moved if _flips(one) == key]
-        for key in ("pass_to_fail", "fail_to_pass")
-    }
+    flips: dict[str, list[str]] = {"pass_to_fail": [], "fail_to_pass": []}
+    for one in replay.moved:
+        if (key := _flips(one)) in flips:
+            flips[key].append(one.id)
     return {
         **select_json_keys(
             replay, "run ref=resolved.ref version=resolved.version recorded=recorded_ref old new"
@@ -102,15 +96,16 @@ def _summarize(replay: RunReplay) -> str:
     return f"{len(replay.moved):,} of {of} move under {replay.resolved.ref}: {verdicts}."
 
 
+def _share_row(name: str, old: Fraction | None, new: Fraction | None) -> tuple[str, ...]:
+    return name, format_percent(old), format_percent(new), format_change(old, new)
+
+
 def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
     old, new = replay.old, replay.new
-    shares = (("score", old.score, new.score), ("passes", old.pass_rate, new.pass_rate))
     return [
         ("", "recorded", "now", "change"),
-        *(
-            (name, format_percent(one), format_percent(other), format_change(one, other))
-            for name, one, other in shares
-        ),
+        _share_row("score", old.score, new.score),
+        _share_row("passes", old.pass_rate, new.pass_rate),
         ("scored", f"{old.scored:,}", f"{new.scored:,}", f"{new.scored - old.scored:+,}"),
     ]
 

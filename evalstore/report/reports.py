@@ -40,7 +40,7 @@ from evalstore.versions import Bump
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.release.gate import GateResult
-    from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.store_diff import BrokenComparison, StoreDiff
     from evalstore.release.values import ArtifactStatus, MovedReference, Status
     from evalstore.release.verify import Verification
 
@@ -51,16 +51,14 @@ _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 
 
 def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
-    """Return a result as problems whose files `locate` names; `PROBLEM_REPORTS` has the classes that can be."""
+    """Return a result as problems whose files `locate` names; for the classes of `PROBLEM_REPORTS`."""
     return locate_problems(PROBLEM_REPORTS[type(result).__name__](result), locate)
 
 
 def _report_diff(diff: Diff) -> ProblemReport:
-    can_accept = can_accept_changes(diff)
-    problems = [
-        _change_problem(finding, can_accept=can_accept, ask=diff.ask_command)
-        for finding in sort_by_level(diff.findings)
-    ]
+    accept, ask = can_accept_changes(diff), diff.ask_command
+    ordered = sort_by_level(diff.findings)
+    problems = [_change_problem(finding, can_accept=accept, ask=ask) for finding in ordered]
     about = (diff.old.ref or "old", diff.new.ref or "new")
     total = [sentence] if (sentence := describe_total(diff)) else []
     measured = [f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured]
@@ -70,7 +68,7 @@ def _report_diff(diff: Diff) -> ProblemReport:
 
 
 def _problems_of_other_causes(diff: Diff) -> Iterator[Problem]:
-    """Yield what moves scores beside the two documents: settings, and references that mean another version."""
+    """Yield what else moves scores: settings, and references that now mean another version."""
     for change in diff.settings:
         facts = (change.setting, change.old, change.new)
         yield Problem(
@@ -216,27 +214,18 @@ def _report_gate(result: GateResult) -> ProblemReport:
     return replace(report, remarks=parts)
 
 
+def _report_uncompared(one: BrokenComparison) -> Problem:
+    fingerprint, message = make_fingerprint(one.ref), f"{one.ref}: {one.message}"
+    return Problem("not-compared", Severity.ERROR, "error", one.place, message, fingerprint)
+
+
 def _report_store_diff(result: StoreDiff) -> ProblemReport:
     reports = [_report_diff(diff) for diff in result.diffs]
-    broken = (
-        Problem(
-            "not-compared",
-            Severity.ERROR,
-            "error",
-            one.place,
-            f"{one.ref}: {one.message}",
-            make_fingerprint(one.ref),
-        )
-        for one in result.broken
-    )
+    broken = map(_report_uncompared, result.broken)
     # A setting moves many artifacts by one change.
     problems = dict.fromkeys(problem for report in reports for problem in report.problems)
     found = make_report("diff", summarize_store(result), [*broken, *problems])
-    totals = (
-        f"{report.about[1]}: {remark}"
-        for diff, report in zip(result.diffs, reports, strict=True)
-        for remark in report.remarks
-    )
+    totals = (f"{one.about[1]}: {remark}" for one in reports for remark in one.remarks)
     return replace(found, remarks=(*totals, *list_uncompared(result)))
 
 

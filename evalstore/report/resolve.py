@@ -53,14 +53,11 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
 
 def text(resolution: Resolution, screen: Screen = PAPER) -> str:
     """Return one block of names and values a reference."""
-    return "\n\n".join(
-        "\n".join(
-            wrap_columns(
-                [_format_value(*item) for item in write_json_value(resolved).items()], screen.width
-            )
-        )
-        for resolved in resolution.resolved
-    )
+    blocks: list[str] = []
+    for resolved in resolution.resolved:
+        rows = [_format_value(*item) for item in write_json_value(resolved).items()]
+        blocks.append("\n".join(wrap_columns(rows, screen.width)))
+    return "\n\n".join(blocks)
 
 
 def document(resolution: Resolution | Resolved) -> Any:

@@ -25,6 +25,7 @@ from evalstore.word_diff import compare_words
 if TYPE_CHECKING:
     from evalstore.audits.records.comparison import RecordComparison
     from evalstore.audits.records.pairs import Edits, PairReader, RowPair, RunPairs
+    from evalstore.audits.values import EditSource, LineEffect
     from evalstore.model import CheckResult
     from evalstore.report.pages.row_file import RowPages
     from evalstore.runs import GradedRow, Run
@@ -97,14 +98,15 @@ def _write_pair(pair: RowPair, edits: Edits) -> dict[str, Any]:
         **select_json_keys(pair.b, "id sample input"),
         **select_json_keys(pair, "change"),
         **{name: _write_side(row) for name, row in sides},
-        "edits": [
-            {
-                **select_json_keys(source, "rule part message"),
-                **select_json_keys(source.origin, "ref old new commit author date"),
-                **select_json_keys(effect, "score passes"),
-            }
-            for source, effect in edits
-        ],
+        "edits": [_write_edit(source, effect) for source, effect in edits],
+    }
+
+
+def _write_edit(source: EditSource, effect: LineEffect) -> dict[str, Any]:
+    return {
+        **select_json_keys(source, "rule part message"),
+        **select_json_keys(source.origin, "ref old new commit author date"),
+        **select_json_keys(effect, "score passes"),
     }
 
 
@@ -121,7 +123,9 @@ def _format_pair(pair: RowPair, edits: Edits, screen: Screen) -> Iterator[str]:
 
     a, b = pair
     lead = f"{format_points(pair.change) if pair.change else '0.00':>7}  "
-    part = Part.MAJOR if pair.rank < (0, 0) else Part.PATCH if pair.rank > (0, 0) else Part.QUIET
+    part = Part.PATCH if pair.rank > (0, 0) else Part.QUIET
+    if pair.rank < (0, 0):
+        part = Part.MAJOR
     states = f"{_name_state(a)} \u2192 {_name_state(b)}"
     room = max(screen.width - len(lead) - len(states) - 2, _CHECK)
     name = make_excerpt(name_output(b), room)
@@ -147,6 +151,10 @@ def _name_state(row: GradedRow) -> str:
     return f"{format_percent(row.score)} {row.verdict}"
 
 
+def _format_check_state(result: CheckResult | None) -> str:
+    return "not in it" if result is None else f"{format_percent(result.score)} {result.verdict}"
+
+
 def _format_check(
     id_: str,
     old: CheckResult | None,
@@ -155,10 +163,7 @@ def _format_check(
     margin: str,
 ) -> Iterator[str]:
     """Yield what both runs said of a check: the verdicts, and below them the reasons (a judge: its words)."""
-    states = " \u2192 ".join(
-        "not in it" if one is None else f"{format_percent(one.score)} {one.verdict}"
-        for one in (old, new)
-    )
+    states = " \u2192 ".join(map(_format_check_state, (old, new)))
     yield f"{margin}{make_excerpt(id_, _CHECK)}  {states}"
     for name, one in (("A", old), ("B", new)):
         if one and one.reason:

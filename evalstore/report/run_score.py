@@ -89,19 +89,7 @@ def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator
         id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored
     ]
     left_out = set() if screen.whole or len(perfect) <= _FEW else {*perfect}
-    rows = [
-        (
-            make_excerpt(id_, 60),
-            "-" if check.mean is None else format(float(check.mean * 100), ".2f"),
-            *(
-                f"{count:,}"
-                for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)
-            ),
-            f"{check.errors:,}",
-        )
-        for id_, check in checks.items()
-        if id_ not in left_out
-    ]
+    rows = [_list_check_cells(id_, one) for id_, one in checks.items() if id_ not in left_out]
     if rows:
         head, *lines = format_columns(
             [("check", "mean", "pass", "fail", "missing", "error"), *rows], right=range(1, 6)
@@ -129,20 +117,23 @@ def document_written(scored: WrittenRun) -> Any:
     return {**write_json_value(scored.run), **corrected}
 
 
+def _list_check_cells(id_: str, check: CheckSummary) -> tuple[str, ...]:
+    missing = check.unscored - check.errors
+    counts = (check.scored - check.fail, check.fail, missing, check.errors)
+    mean = "-" if check.mean is None else format(float(check.mean * 100), ".2f")
+    return make_excerpt(id_, 60), mean, *(f"{count:,}" for count in counts)
+
+
 def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) -> Iterator[str]:
     """Yield the pass rate of each judged check as it was judged, and without the errors of its judge."""
     if not corrections:
         return
     yield ""
-    rows = [
-        (
-            make_excerpt(one.check, NAME_LENGTH),
-            *describe_correction(one.corrected),
-            f"{one.judge}, {_describe_rates(one)}",
-        )
-        for one in corrections
-        if one.corrected
-    ]
+    rows = []
+    for one in corrections:
+        if one.corrected:
+            name, cells = make_excerpt(one.check, NAME_LENGTH), describe_correction(one.corrected)
+            rows.append((name, *cells, f"{one.judge}, {_describe_rates(one)}"))
     if rows:
         head = ("passes", "judged", "corrected", "95 % interval", "by")
         first, *lines = wrap_columns([head, *rows], screen.width, right={1, 2})
@@ -159,6 +150,11 @@ def _describe_rates(one: CheckCorrection) -> str:
     return ", ".join(f"{name} {rate.hits:,} of {rate.of:,}" for name, rate in rates)
 
 
+def _list_worst_cells(row: GradedRow) -> tuple[str, str, str]:
+    name = make_excerpt(name_output(row), NAME_LENGTH)
+    return f"  {str(row.verdict).upper()}", format_percent(row.score), name
+
+
 def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     if not scored.failed:
         return
@@ -166,13 +162,7 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     yield f"{count_noun(scored.failed, 'output')} did not pass" + (
         "" if scored.failed <= len(scored.worst) else ", the worst:"
     )
-    rows = [
-        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), NAME_LENGTH))
-        for row in scored.worst
-    ]
-    leads = format_columns(
-        [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}
-    ).split("\n")
+    leads = format_columns(list(map(_list_worst_cells, scored.worst)), right={1}).split("\n")
     width = max(map(len, leads))
     for lead, row in zip(leads, scored.worst, strict=True):
         first, *more = wrap_beside(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]

@@ -72,7 +72,7 @@ def _write_score(score: Fraction | None) -> _Cell:
 
 
 def _guard_cell(cell: _Cell) -> _Cell:
-    """Return a cell as text that no spreadsheet runs or spreads over rows, and no terminal obeys; a number as it is."""
+    """Return a cell as text that no spreadsheet runs or splits and no terminal obeys; numbers stay."""
     if not isinstance(cell, str):
         return cell
     text = "".join(map(_show_control, cell.replace("\r\n", "\n")))

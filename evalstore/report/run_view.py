@@ -66,16 +66,6 @@ def document(view: RunView) -> dict[str, Any]:
     """Return the document that schema/output/show_run.schema.json describes."""
     from evalstore.runs.run_view import list_missing
 
-    rows = [
-        {
-            **select_json_keys(
-                row, "id sample score verdict rubric reason group input asked output=output.text"
-            ),
-            "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
-            "checks": write_json_value(view.choice.list_checks(row)),
-        }
-        for row in view.rows
-    ]
     return {
         **select_json_keys(
             view.run, "run=path model dataset=dataset.ref unreleased score pass_rate rest_score"
@@ -87,9 +77,19 @@ def document(view: RunView) -> dict[str, Any]:
         **select_json_keys(view.run, "unread_rows log_status"),
         "outputs": view.total,
         "found": view.found,
-        "rows": rows,
+        "rows": [_write_row(row, view.choice.list_checks(row)) for row in view.rows],
         "missing_outputs": dict(list_missing(view)),
         "notes": list(view.run.notes),
+    }
+
+
+def _write_row(row: GradedRow, checks: Sequence[CheckResult]) -> dict[str, Any]:
+    keys = "id sample score verdict rubric reason group input asked output=output.text"
+    calls = row.output.tool_calls
+    return {
+        **select_json_keys(row, keys),
+        "tool_calls": None if calls is None else len(calls),
+        "checks": write_json_value(checks),
     }
 
 
@@ -143,12 +143,12 @@ def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[st
 
 def find_marked_text(checks: Sequence[CheckResult]) -> str:
     """Return the text that a check found and should not have; empty where none says so."""
-    failed = (
-        check
-        for check in checks
-        if check.verdict is Verdict.FAIL and find_check_kind(check.kind).quotes_found
-    )
-    return next((found[1] for check in failed if (found := _FOUND.fullmatch(check.reason))), "")
+    for check in checks:
+        if check.verdict is not Verdict.FAIL or not find_check_kind(check.kind).quotes_found:
+            continue
+        if found := _FOUND.fullmatch(check.reason):
+            return found[1]
+    return ""
 
 
 def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:

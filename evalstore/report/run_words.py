@@ -36,7 +36,7 @@ def _list_unreleased(run: Run) -> Iterator[str]:
 
 
 def describe_score(run: Run) -> str:
-    """Return what stands beside the score of a run: what it is the mean of, or why there is none, and what lacks."""
+    """Return what a run's score is the mean of, or why there is none, and what is missing."""
     if run.is_withheld:
         parts = [f"{run.ungraded}; {_describe_rest(run)}"]
     else:
@@ -58,7 +58,7 @@ def describe_coverage(run: Run) -> str:
 
 
 def describe_usage(run: Run) -> str:
-    """Return the tokens of the judges' replies, and what those that were asked for it cost; empty where nobody says."""
+    """Return the tokens of the judges' replies, and what the run's own cost; empty where nobody says."""
     read, written = (
         int(run.harness.get(f"replies_{name}_tokens", 0)) for name in ("prompt", "completion")
     )
@@ -103,11 +103,8 @@ def describe_run(view: RunView) -> Iterator[str]:
         yield "Nothing in it has a score."
     else:
         counted = f" of {run.questions:,}" if run.unscored else ""
-        over = (
-            f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}"
-            if run.scored
-            else ""
-        )
+        noun = "question" if run.questions == 1 else "questions"
+        over = f" over {run.scored:,}{counted} {noun}" if run.scored else ""
         failed = f"; {run.ungraded}" if run.ungraded else ""
         yield f"The mean score is {format_percent(run.score)}{over}{_describe_passes(run)}{failed}."
     if run.coverage.asked and (run.dataset is not None or run.coverage.graded < run.coverage.asked):
@@ -160,18 +157,18 @@ def _describe_passes(run: Run) -> str:
 def describe_choice(view: RunView) -> str:
     """Return what was asked for; empty where all outputs are."""
     choice = view.choice
-    passed = "did not pass" if choice.failed else "looked at" if choice.check is not None else ""
-    by_check = f"that {choice.check} {passed}" if choice.check is not None else ""
-    parts = [
-        by_check or ("that did not pass" if choice.failed else ""),
-        f"of {choice.question}" if choice.question is not None else "",
-    ]
-    asked = " ".join(filter(None, parts))
-    return (
-        f"Shown: {view.found:,} of {count_noun(view.total, 'output')}, those {asked}."
-        if asked
-        else ""
-    )
+    parts: list[str] = []
+    if choice.check is not None:
+        passed = "did not pass" if choice.failed else "looked at"
+        parts.append(f"that {choice.check} {passed}")
+    elif choice.failed:
+        parts.append("that did not pass")
+    if choice.question is not None:
+        parts.append(f"of {choice.question}")
+    if not parts:
+        return ""
+    outputs = count_noun(view.total, "output")
+    return f"Shown: {view.found:,} of {outputs}, those {' '.join(parts)}."
 
 
 def describe_correction(share: CorrectedShare) -> Iterator[str]:

@@ -23,30 +23,19 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
 def text(status: Status, screen: Screen = PAPER) -> str:
-    """Return a line for each artifact, those not ok first, with details below, and a summary with the next command."""
+    """Return a line for each artifact, those not ok first, its details, a summary, and the next command."""
     end = screen.wrap(*_summary_sentences(status))
     if not status.artifacts:
         return "\n".join([*end, *_lines_of_finding(status, screen)])
     artifacts = sorted(status.artifacts, key=lambda artifact: artifact.ok)
     head, *lines = wrap_rows([_HEAD, *map(_status_row, artifacts)], screen.width)
     describe = _detail_lines if screen.can_hold(len(lines)) else _key_lines
-    details = (
-        screen.wrap(*describe(artifact), lead=_MARGIN, inner=_MARGIN + "  ")
-        for artifact in artifacts
-    )
-    rows = [
-        "\n".join([screen.paint_words(line, _WORDS), *below])
-        for line, below in zip(lines, details, strict=True)
-    ]
-    return "\n".join(
-        [
-            screen.paint(Part.QUIET, head),
-            *screen.shorten_list(rows),
-            *_lines_of_finding(status, screen),
-            "",
-            *end,
-        ]
-    )
+    rows: list[str] = []
+    for line, artifact in zip(lines, artifacts, strict=True):
+        below = screen.wrap(*describe(artifact), lead=_MARGIN, inner=_MARGIN + "  ")
+        rows.append("\n".join([screen.paint_words(line, _WORDS), *below]))
+    listing = [screen.paint(Part.QUIET, head), *screen.shorten_list(rows)]
+    return "\n".join([*listing, *_lines_of_finding(status, screen), "", *end])
 
 
 def summary(status: Status) -> str:
@@ -130,31 +119,32 @@ def _summary_sentences(status: Status) -> Iterator[str]:
 
 
 def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
-    bumps_needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
-    levels = ", ".join(
-        f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True)
-    )
-    needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
-    fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
     differ = [one for one in changed if one.state != _NEW]
-    new, of = (
-        Counter(one.is_released for one in changed if one.state == _NEW),
-        f" of {_count_artifacts(total)}",
-    )
+    new = Counter(one.is_released for one in changed if one.state == _NEW)
+    of = f" of {_count_artifacts(total)}"
     differs = "differs" if len(differ) == 1 else "differ"
     released = sum(one.is_released for one in differ)
-    since = "the base" if released else "the last release"
-    done = (
-        f"; {count_noun(released, 'version')} of them {'is' if released == 1 else 'are'} released"
-        if released
-        else ""
-    )
+    since, done = "the last release", ""
+    if released:
+        are = "is" if released == 1 else "are"
+        since, done = "the base", f"; {count_noun(released, 'version')} of them {are} released"
+    fault = _describe_fault(changed)
     parts = [f"{len(differ):,}{of} {differs} from {since}{done}{fault}"] if differ else []
     for is_released, count in sorted(new.items()):
-        are = ("is", "was") if count == 1 else ("are", "were")
-        state = f"{are[0]} new and released" if is_released else f"{are[1]} never released"
+        verbs = ("is", "was") if count == 1 else ("are", "were")
+        state = f"{verbs[0]} new and released" if is_released else f"{verbs[1]} never released"
         parts.append(f"{count:,}{' more' if parts else of} {state}")
     return "; ".join(parts)
+
+
+def _describe_fault(changed: Sequence[ArtifactStatus]) -> str:
+    """Return how many artifacts lack the version that they need; empty where none does."""
+    needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
+    if not needed:
+        return ""
+    levels = ", ".join(f"{needed[level]:,} {level}" for level in sorted(needed, reverse=True))
+    needs = "it needs" if needed.total() == 1 else f"they need ({levels})"
+    return f", {needed.total():,} without the version {needs}"
 
 
 def _count_artifacts(number: int) -> str:

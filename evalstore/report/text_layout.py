@@ -65,7 +65,7 @@ _NO_COLOURS: Mapping[Part, str] = {}
 
 
 class Screen(NamedTuple):
-    """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list.
+    """`width` in characters; without `colours` every part is plain; `whole` shortens no list.
 
     `drawn` says that somebody looks at it, so that bars are worth drawing, and `fits` that no line
     may be wider.
@@ -96,10 +96,8 @@ class Screen(NamedTuple):
         self, *sentences: str, lead: str = "", inner: str = "  ", part: Part | None = None
     ) -> list[str]:
         """Return sentences in lines that fit, in the colour of a part, as `wrap_lines` breaks them."""
-        return [
-            self.paint(part, line)
-            for line in wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)
-        ]
+        lines = wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)
+        return [self.paint(part, line) for line in lines]
 
     def paint_words(self, text: str, parts: Mapping[str, Part]) -> str:
         """Return a text in which each of some words has a colour, where it stands by itself."""
@@ -113,7 +111,7 @@ class Screen(NamedTuple):
         )
 
     def paint_change(self, line: str) -> str:
-        """Return a line in which the first signed number that is not 0 has the colour of what is lost or gained."""
+        """Return a line whose first signed number, unless it is 0, has the colour of a loss or a gain."""
         sides = {"-": Part.OLD, "+": Part.NEW}
         return re.sub(_CHANGE, lambda found: self.paint(sides[found[1]], found[0]), line, count=1)
 
@@ -137,7 +135,7 @@ class Screen(NamedTuple):
         return fold_text(text, self.width) if self.fits else text
 
     def fold(self, command: str, margin: int = 0) -> list[str]:
-        """Return a command in lines that fit beside a margin, and can be pasted; in one where the screen has no end."""
+        """Return a command in lines that fit next to a margin and can be pasted; one on endless screens."""
         return fold_command(command, self.width - margin) if self.fits else [command]
 
 
@@ -162,9 +160,8 @@ def join_names(words: Iterable[str], limit: int | None = None) -> str:
 
 def join_blocks(*blocks: str | Iterable[str]) -> str:
     """Return blocks, each a text or lines, with a blank line between two; one without a text is left out."""
-    return "\n\n".join(
-        filter(None, (block if isinstance(block, str) else "\n".join(block) for block in blocks))
-    )
+    texts = (block if isinstance(block, str) else "\n".join(block) for block in blocks)
+    return "\n\n".join(filter(None, texts))
 
 
 def wrap_lines(
@@ -185,11 +182,12 @@ def wrap_lines(
         break_on_hyphens=False,
         break_long_words=False,
     )
-    kept = (
-        re.sub(COMMAND, lambda found: found[0].replace(" ", _NO_BREAK), make_printable(one))
-        for one in sentences
-    )
+    kept = map(_keep_commands_whole, map(make_printable, sentences))
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
+
+
+def _keep_commands_whole(sentence: str) -> str:
+    return re.sub(COMMAND, lambda found: found[0].replace(" ", _NO_BREAK), sentence)
 
 
 def format_percent(value: Fraction | None, digits: int = 2) -> str:
@@ -206,21 +204,20 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
 
     Cells are aligned left; those of the columns `right`, which are numbers, right.
     """
-    cells = [
-        row
-        if "".join(row).isascii() and "".join(row).isprintable()
-        else list(map(make_printable, row))
-        for row in rows
-    ]
+    cells = list(map(_make_row_printable, rows))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
 
     def line(row: Sequence[str]) -> str:
-        return _GAP.join(
-            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
-        ).rstrip()
+        columns = zip(sides, row, widths, strict=True)
+        return _GAP.join(side(cell, width) for side, cell, width in columns).rstrip()
 
     return "\n".join(map(line, cells))
+
+
+def _make_row_printable(row: Sequence[str]) -> Sequence[str]:
+    text = "".join(row)
+    return row if text.isascii() and text.isprintable() else list(map(make_printable, row))
 
 
 def wrap_columns(
@@ -236,18 +233,16 @@ def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] 
     margin = len(format_columns([(*row[:-1], "x") for row in rows], right).partition("\n")[0]) - 1
     if width - margin < _LEAST_WIDTH:
         return lines
-    return [
-        line
-        if len(line) <= width
-        else "\n".join(
-            wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin)
-        )
-        for line in lines
-    ]
+    return [_wrap_last_cell(line, margin, width) if len(line) > width else line for line in lines]
+
+
+def _wrap_last_cell(line: str, margin: int, width: int) -> str:
+    lead, inner = line[:margin], " " * margin
+    return "\n".join(wrap_lines(line[margin:], width=width, lead=lead, inner=inner))
 
 
 def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
-    """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
+    """Return a sentence next to its lead, wrapped; below it where the lead is wider than half the screen."""
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
     lines = screen.wrap(sentence, lead=first or lead, inner=" " * margin)
@@ -255,7 +250,7 @@ def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
 
 
 def dump_json(document: Any) -> str:
-    """Return the document in ASCII, with `##` escaped: it starts a command of a CI system within a log line."""
+    """Return the document in ASCII, with `##` escaped: in a log it starts a command of a CI system."""
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)

@@ -59,18 +59,16 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
     before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
-    text = " → ".join(
-        make_printable(_quote_value(value, line))
-        for value, line in ((old, before[0]), (new, after[0]))
-    )
+    texts = (_quote_value(old, before[0]), _quote_value(new, after[0]))
+    text = " → ".join(map(make_printable, texts))
     return text if len(text) <= width else None
 
 
 def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of two files, None being absent; for binary files git's one line."""
     names = [
-        f"{side}/{path}" if data is not None else "/dev/null"
-        for side, data in (("a", old), ("b", new))
+        "/dev/null" if old is None else f"a/{path}",
+        "/dev/null" if new is None else f"b/{path}",
     ]
     if any(b"\0" in (data or b"") for data in (old, new)):
         return make_printable(f"Binary files {names[0]} and {names[1]} differ")
@@ -105,12 +103,9 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
     runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
     for old, new in pairwise(runs):
         if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
-            pairs = [
-                _focus_line(mine.text, theirs.text, width)
-                for mine, theirs in zip(old, new, strict=True)
-            ]
-            old[:] = [Line(Mark.OLD, mine) for mine, _ in pairs]
-            new[:] = [Line(Mark.NEW, theirs) for _, theirs in pairs]
+            for at, (mine, theirs) in enumerate(zip(old, new, strict=True)):
+                before, after = _focus_line(mine.text, theirs.text, width)
+                old[at], new[at] = Line(Mark.OLD, before), Line(Mark.NEW, after)
     return list(chain.from_iterable(runs))
 
 

@@ -52,7 +52,9 @@ def format_flow(value: Any) -> str:
 
 def _block_mark(value: Any) -> str:
     # As in YAML, `|` keeps the last line break of a block of text and `|-` has none.
-    return "" if not isinstance(value, str) else " |" if value.endswith("\n") else " |-"
+    if not isinstance(value, str):
+        return ""
+    return " |" if value.endswith("\n") else " |-"
 
 
 def _leaf_lines(value: Any) -> list[str]:

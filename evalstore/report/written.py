@@ -1,8 +1,9 @@
-"""Renders what a command wrote or listed in a few lines: a new store or file, a site, an export, a lock."""
+"""Renders in a few lines what a command wrote or listed: a store, a file, a site, an export, a lock."""
 
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import select_json_keys
@@ -44,16 +45,10 @@ def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
 
 def document_story(story: ReplayedStory) -> Any:
     """Return the JSON document."""
-    steps = [
-        {
-            **select_json_keys(step, "title author date"),
-            "commands": [
-                {"command": list(result.words), "exit_code": result.code, "out": result.out}
-                for result in results
-            ],
-        }
-        for step, results in story.steps
-    ]
+    steps = []
+    for step, results in story.steps:
+        commands = [select_json_keys(one, "command=words exit_code=code out") for one in results]
+        steps.append({**select_json_keys(step, "title author date"), "commands": commands})
     return {"folder": str(story.folder), "steps": steps}
 
 
@@ -61,23 +56,16 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
     if result.out is None:
         return "".join(file.text for file in result.files)
-    lines = [
-        screen.paint_verb(make_printable(f"wrote {result.out}/{file.file} from {file.ref}"))
-        for file in result.files
+    wrote = [
+        make_printable(f"wrote {result.out}/{one.file} from {one.ref}") for one in result.files
     ]
-    return "\n".join(
-        [
-            *screen.shorten_list(lines),
-            *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
-            *(
-                line
-                for file in result.files
-                for pin in file.behind
-                for line in _describe_pin(pin, screen)
-            ),
-            *(line for refused in result.refused for line in _describe_refusal(refused, screen)),
-        ]
-    )
+    lines = screen.shorten_list(list(map(screen.paint_verb, wrote)))
+    lines += (make_printable(f"left out: {key}") for file in result.files for key in file.left_out)
+    for pin in chain.from_iterable(file.behind for file in result.files):
+        lines += _describe_pin(pin, screen)
+    for refused in result.refused:
+        lines += _describe_refusal(refused, screen)
+    return "\n".join(lines)
 
 
 def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
@@ -95,13 +83,10 @@ def document_export(result: ExportResult) -> Any:
     """Return the JSON document; the texts are in it when they were not written."""
     text = "text" if result.out is None else ""
     digest = {"sha256": lambda file: sha256(file.text.encode()).hexdigest()}
-    files = [
-        select_json_keys(file, "file ref", digest, f"left_out behind {text}")
-        for file in result.files
-    ]
+    row = ("file ref", digest, f"left_out behind {text}")
     return {
         **select_json_keys(result, "format out"),
-        "files": files,
+        "files": [select_json_keys(file, *row) for file in result.files],
         **select_json_keys(result, "refused"),
     }
 
@@ -113,13 +98,9 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
     ):
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
     is_new = "evalstore.yaml" in result.written
-    made = (
-        "made a git repository and a store"
-        if result.repository
-        else "made a store"
-        if is_new
-        else "the store is"
-    )
+    made = "made a store" if is_new else "the store is"
+    if result.repository:
+        made = "made a git repository and a store"
     lines = [
         screen.paint_verb(f"{made} in {make_printable(str(result.root))}"),
         *(f"  wrote {make_printable(name)}" for name in result.written),

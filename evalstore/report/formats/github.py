@@ -1,4 +1,4 @@
-"""Renders problems as annotations of GitHub Actions, errors first; the only module that writes workflow commands."""
+"""Renders problems as annotations of GitHub Actions, errors first; only it writes workflow commands."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ def format_annotation(error: EvalstoreError) -> str:
 
 def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
     """Return a workflow command, escaped so that no text ends it or adds a property to it."""
-    options = ",".join(
-        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}"
-        for key, value in properties.items()
-    )
+    printable = {key: make_printable(value) for key, value in properties.items()}
+    options = ",".join(f"{key}={_escape(printable[key], _PROPERTY_ESCAPES)}" for key in printable)
     message = "\n".join(map(make_printable, lines))
     return f"::{name} {options}::{_escape(message, _MESSAGE_ESCAPES)}"
 

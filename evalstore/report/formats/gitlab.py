@@ -1,4 +1,4 @@
-"""Renders problems as a report of GitLab's Code Quality: a JSON array of issues with distinct fingerprints."""
+"""Renders problems as a report of GitLab's Code Quality: JSON issues with distinct fingerprints."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ def _issue(problem: Problem) -> dict[str, Any]:
     place = problem.place
     # There is no place for more than a line: what to do next, and what made it count less than its
     # rule says.
-    notes = [
-        sentence if label == "hint" else f"{label}: {sentence}"
-        for label, sentence in problem.notes
-        if label in _SHOWN
-    ]
+    shown = [(label, sentence) for label, sentence in problem.notes if label in _SHOWN]
+    notes = [words if label == "hint" else f"{label}: {words}" for label, words in shown]
     return {
         "description": make_printable(
             f"{problem.message} ({'; '.join(notes)})" if notes else problem.message

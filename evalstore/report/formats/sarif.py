@@ -1,4 +1,4 @@
-"""Renders problems as SARIF 2.1.0 for code scanning: rules with their help, results with place and fingerprint."""
+"""Renders problems as SARIF 2.1.0 for code scanning: rules with help, results with their place."""
 
 from __future__ import annotations
 
