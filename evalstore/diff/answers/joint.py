@@ -31,9 +31,7 @@ from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages import (
-    pattern_comparison,
-)  # its names are imported where texts are searched
+from evalstore.languages import pattern_comparison  # its names are imported where it is used
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 from evalstore.model.question_params import find_question_key
@@ -50,6 +48,8 @@ States = tuple[RubricState, RubricState]
 _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
+# The checks that are one variable.
+_Variables = Mapping[_Key, list[CheckState]]
 _ZERO = Fraction(0)
 # What some variables that do not follow from the text answer together: in each way an answer of
 # each, with the most visible characters of an output that they answer so.
@@ -102,35 +102,33 @@ class JointAnswers:
         return len(self.text_ways) * prod(map(len, self.free_ways.values()))
 
     def __iter__(self) -> Iterator[JointAnswer]:
-        # A check gives the same few raw answers again and again.
-        checks = [
-            [
-                (lru_cache(None)(check.grade_answer), self.numbers[id(check)])
-                for check in state.checks
-            ]
-            for state in self.states
-        ]
+        checks = [self._list_graders(state) for state in self.states]
         keys = [key for group in self.free_ways for key in group]
         for text, visible, known in self.text_ways:
-            fitting = [
-                [way for way, most in ways.items() if most >= visible]
-                for ways in self.free_ways.values()
-            ]
+            fitting = [_select_fitting(ways, visible) for ways in self.free_ways.values()]
             for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
                 answers = {**known, **free}
-                if (
-                    len(
-                        {
-                            answers[key].unscored is UnscoredReason.MISSING
-                            for key in self.missing_together
-                        }
-                    )
-                    > 1
-                ):
+                reasons = [answers[key].unscored for key in self.missing_together]
+                if len({reason is UnscoredReason.MISSING for reason in reasons}) > 1:
                     continue
                 old, new = (tuple(grade(answers[key]) for grade, key in side) for side in checks)
                 yield JointAnswer(old, new, text, free)
+
+    def _list_graders(
+        self, state: RubricState
+    ) -> list[tuple[Callable[[RawAnswer], CheckResult], _Key]]:
+        # A check gives the same few raw answers again and again.
+        graders = [lru_cache(None)(check.grade_answer) for check in state.checks]
+        numbers = [self.numbers[id(check)] for check in state.checks]
+        return [*zip(graders, numbers, strict=True)]
+
+
+def _select_fitting(
+    ways: Mapping[tuple[RawAnswer, ...], int], visible: int
+) -> list[tuple[RawAnswer, ...]]:
+    """Return the ways to answer an output of so many visible characters."""
+    return [way for way, most in ways.items() if most >= visible]
 
 
 def list_joint_answers(
@@ -148,33 +146,10 @@ def list_joint_answers(
     """
     checks = _list_variables(states, numbers)
     places = {language: place for place, language in enumerate(languages)}
-    texts = {
-        key: score
-        for key, (first, *_) in checks.items()
-        if (score := read_text_check(first))
-        and all(language in places for language in score.languages)
-    }
+    texts = dict(_iterate_text_scores(checks, places))
     free = {key: users for key, users in checks.items() if key not in texts}
-    # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
-    both = {
-        key
-        for key in free
-        if all(any(numbers[id(check)] == key for check in state.checks) for state in states)
-    }
-    scores = {
-        key: list_possible_scores(users[0], load if key in both else None)
-        for key, users in free.items()
-    }
-    free_ways = dict(_list_groups(free))
-    grouped = {key for group in free_ways for key in group}
-    free_ways |= {
-        (key,): {
-            (answer,): OUTPUT_LIMIT
-            for answer in _list_free_answers(users, states, free, scores[key])
-        }
-        for key, users in free.items()
-        if key not in grouped
-    }
+    scores = _list_scores(free, states, numbers, load)
+    free_ways = _list_free_ways(free, states, scores)
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
     if len(table.texts) << len(erring) > PROOFS.ways:
@@ -190,7 +165,39 @@ def list_joint_answers(
     return answers if answers.count <= PROOFS.ways else None
 
 
-def _list_groups(free: Mapping[_Key, list[CheckState]]) -> FreeWays:
+def _iterate_text_scores(
+    checks: _Variables, places: Mapping[RegexTree, int]
+) -> Iterator[tuple[_Key, TextScore]]:
+    """Yield the variables that follow from the text alone, by languages that are searched."""
+    for key, (check, *_) in checks.items():
+        score = read_text_check(check)
+        if score and all(language in places for language in score.languages):
+            yield key, score
+
+
+def _list_scores(
+    free: _Variables, states: States, numbers: VariableNumbers, load: ArtifactLoader | None
+) -> dict[_Key, Sequence[Fraction]]:
+    """Return the scores that each variable can have; none where they are any of an interval."""
+    old, new = ({numbers[id(check)] for check in state.checks} for state in states)
+    # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
+    loads = {key: load if key in old & new else None for key in free}
+    return {key: list_possible_scores(users[0], loads[key]) for key, users in free.items()}
+
+
+def _list_free_ways(
+    free: _Variables, states: States, scores: Mapping[_Key, Sequence[Fraction]]
+) -> FreeWays:
+    ways = dict(_list_groups(free))
+    grouped = {key for group in ways for key in group}
+    for key, users in free.items():
+        if key not in grouped:
+            answers = _list_free_answers(users, states, free, scores[key])
+            ways[key,] = {(answer,): OUTPUT_LIMIT for answer in answers}
+    return ways
+
+
+def _list_groups(free: _Variables) -> FreeWays:
     """Return the ways of the variables that read the same traits of an output."""
     groups: dict[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]] = {}
     for kind in sorted({users[0].kind for users in free.values()}):
@@ -242,21 +249,17 @@ def is_same_question(one: CheckState, other: CheckState) -> bool:
 def _simplify_params(check: CheckState) -> Params:
     """Return parameters that answer alike: limits as they count, and of what is listed twice the first."""
     kind, params = KINDS[check.kind], check.params
-    limits = {
-        name: param.limit.of(params)
-        for name, param in kind.params.items()
-        if param.limit and not find_question_key(params[name])
-    }
-    # How long a list is may decide which outputs take too many steps.
-    listed = [
-        name
-        for name, param in kind.params.items()
-        if param.is_set and param.items and not check.may_err
-    ]
-    return kind.simplify({**params, **limits, **{name: sorted({*params[name]}) for name in listed}})
+    simple = dict(params)
+    for name, param in kind.params.items():
+        if param.limit and not find_question_key(params[name]):
+            simple[name] = param.limit.of(params)
+        # How long a list is may decide which outputs take too many steps.
+        if param.is_set and param.items and not check.may_err:
+            simple[name] = sorted({*params[name]})
+    return kind.simplify(simple)
 
 
-def _list_variables(states: States, numbers: VariableNumbers) -> dict[_Key, list[CheckState]]:
+def _list_variables(states: States, numbers: VariableNumbers) -> _Variables:
     variables: dict[_Key, list[CheckState]] = {}
     for state in states:
         for check in state.checks:
@@ -281,10 +284,9 @@ def _list_text_ways(
     ways: dict[tuple[RawAnswer, ...], TextWay] = {}
     for members, text in table.texts.items():
         visible = max((count for place, count in counts.items() if members[place]), default=0)
-        known = {
-            key: RawAnswer(score.compute(_select(score, members, places)))
-            for key, score in texts.items()
-        }
+        known: dict[_Key, RawAnswer] = {}
+        for key, score in texts.items():
+            known[key] = RawAnswer(score.compute(_select(score, members, places)))
         way = ways.setdefault(tuple(known.values()), TextWay(text, visible, known))
         ways[tuple(known.values())] = way._replace(visible=min(visible, way.visible))
     for way in ways.values():
@@ -301,7 +303,7 @@ def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, in
 def _list_free_answers(
     users: list[CheckState],
     states: States,
-    free: Mapping[_Key, list[CheckState]],
+    free: _Variables,
     scores: Sequence[Fraction],
 ) -> Iterator[RawAnswer]:
     check = users[0]
@@ -316,9 +318,7 @@ def _list_free_answers(
         yield ERROR
 
 
-def _list_corners(
-    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]]
-) -> Iterator[RawAnswer]:
+def _list_corners(users: list[CheckState], states: States, free: _Variables) -> Iterator[RawAnswer]:
     """Yield the scores that stand for all of [0, 1].
 
     A rubric's score is linear in the scores while their order and the verdicts stay, so it is
@@ -338,11 +338,9 @@ def _list_corners(
     held += [(one, bar) for one in users for bar in moved] if ranked and len(moved) > 1 else []
     bars = {1 - bar if one.negate else bar for one, bar in held}
     for bar in sorted(bars):
-        yield from (
-            RawAnswer(bar, side=side)
-            for side in (-1, 0, 1)
-            if 0 <= bar + side * Fraction(1, 1000) <= 1
-        )
+        for side in (-1, 0, 1):
+            if 0 <= bar + side * Fraction(1, 1000) <= 1:
+                yield RawAnswer(bar, side=side)
     if ranked:
         yield from map(RawAnswer, sorted(_list_meeting_places(states) - bars))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice, permutations, product
 from typing import Any
 
@@ -43,12 +43,9 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
         _merge_records(checks),
     )
     built = chain(banned, sorted(variants, key=len))
+    short = (record for record in built if len(record) <= CANDIDATES.record_length)
     # One record may be built in many ways; its canonical JSON tells them apart.
-    found = {
-        write_canonical(list(record)): record
-        for record in built
-        if len(record) <= CANDIDATES.record_length
-    }
+    found = {write_canonical(list(record)): record for record in short}
     return list(found.values())[: CANDIDATES.records]
 
 
@@ -68,11 +65,10 @@ def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
 
 def _complete_record(check: CheckState) -> Record:
     """Return the calls that a check asks for."""
-    return tuple(
-        _make_call(entry)
-        for entry in check.params["tools"] or ()
-        for _ in range(min(entry["min"], CANDIDATES.record_length))
-    )
+    record: list[Call] = []
+    for entry in check.params["tools"] or ():
+        record += [_make_call(entry)] * min(entry["min"], CANDIDATES.record_length)
+    return tuple(record)
 
 
 def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
@@ -92,14 +88,17 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
         for entry in other.params["tools"] or ():
             call, least = _make_call(entry), max(entry["min"], 1)
             most = entry.get("max", least)
-            for count in sorted(
-                count for count in {least, most, most + 1} if count <= CANDIDATES.record_length
-            ):
-                records = (
-                    [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
-                    for asked in one.params["tools"] or ()
-                )
-                yield tuple(chain.from_iterable(records))
+            for count in sorted({least, most, most + 1}):
+                if count <= CANDIDATES.record_length:
+                    yield _merge_calls(one.params["tools"] or (), [call] * count)
+
+
+def _merge_calls(tools: Iterable[Mapping[str, Any]], calls: list[Call]) -> Record:
+    """Return the calls of some tools; where one is the tool of `calls`, these instead."""
+    record: list[Call] = []
+    for asked in tools:
+        record += calls if asked["name"] == calls[0]["name"] else [_make_call(asked)]
+    return tuple(record)
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:

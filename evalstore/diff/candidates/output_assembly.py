@@ -132,12 +132,9 @@ def _insert_text(holder: str, text: str) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     if isinstance(value, dict):
-        wider = [
-            {**value, name: f"{item} {text}"}
-            for name, item in value.items()
-            if isinstance(item, str)
-        ]
-        values: list[Any] = [{**value, "note": text}, *wider]
+        texts = {name: item for name, item in value.items() if isinstance(item, str)}
+        values: list[Any] = [{**value, "note": text}]
+        values += [{**value, name: f"{item} {text}"} for name, item in texts.items()]
     else:
         values = [[*value, text] if isinstance(value, list) else f"{value} {text}"]
     yield from (json.dumps(one, ensure_ascii=False) for one in values)

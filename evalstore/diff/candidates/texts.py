@@ -120,12 +120,8 @@ def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
 def _list_own_json(mine: list[CheckState]) -> list[str]:
     """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
     schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
-    return [
-        output
-        for text in schemas
-        for value in _find_instances(text)
-        for output in list_json_outputs(value, "auto")
-    ]
+    values = chain.from_iterable(map(_find_instances, schemas))
+    return [output for value in values for output in list_json_outputs(value, "auto")]
 
 
 def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
@@ -134,19 +130,12 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
     if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
-    joint = (
-        {"allOf": [*pair, *rest]}
-        for pair in moved
-        for rest in (beside, [{"not": one} for one in beside])
-    )
-    values = [
-        value
-        for schema in joint
-        for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)
-    ]
-    return [
-        output for value in values for output in list_json_outputs(value, mine[0].params["extract"])
-    ]
+    rests = (beside, [{"not": one} for one in beside])
+    joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in rests)
+    found = map(_find_instances, map(write_canonical, joint))
+    values = [value for instances in found for value in islice(instances, CANDIDATES.joint)]
+    extract = mine[0].params["extract"]
+    return [output for value in values for output in list_json_outputs(value, extract)]
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
@@ -154,12 +143,10 @@ def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine:
         return []
-    instances = _find_instances(write_canonical(asks[0].params["schema"]))
-    return [
-        output
-        for value in instances
-        for output in reversed(list_json_outputs(value, asks[0].params["extract"]))
-    ]
+    params = asks[0].params
+    instances = _find_instances(write_canonical(params["schema"]))
+    outputs = (reversed(list_json_outputs(value, params["extract"])) for value in instances)
+    return [*chain.from_iterable(outputs)]
 
 
 def _find_instances(schema: str) -> Iterable[Any]:
@@ -178,11 +165,8 @@ def _list_sample_texts(states: list[CheckState]) -> list[str]:
 
 
 def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
-    lists = [
-        set(check.params.get("values", ()))
-        for check in states
-        if find_plain_kind(check.kind) == check.kind
-    ]
+    plain = [check for check in states if find_plain_kind(check.kind) == check.kind]
+    lists = [set(check.params.get("values", ())) for check in plain]
     return sorted(set.symmetric_difference(*lists)) if len(lists) == CANDIDATES.sides else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from evalstore.diff.change import Change, Proof
 from evalstore.model import parse_fraction
@@ -57,9 +57,9 @@ def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
 
 
 def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
-    return {
-        name: parse_fraction(validation[name])
-        for name in _RATES
-        if isinstance(validation.get(name), int | Decimal)
-        and not isinstance(validation[name], bool)
-    }
+    rates = {name: validation.get(name) for name in _RATES}
+    return {name: parse_fraction(rate) for name, rate in rates.items() if _is_number(rate)}
+
+
+def _is_number(value: object) -> TypeGuard[int | Decimal]:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)

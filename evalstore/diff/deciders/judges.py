@@ -50,14 +50,11 @@ def prove_variable_unread(change: Change) -> Proof | None:
     if not all(isinstance(names, list) for names in (change.old, change.new)):
         return None
     read = [find_template_names(side.get("template")) for side in _require_judges(change)]
-    differ = [
-        name
-        for name in (*change.old, *change.new)
-        if (name in change.old) is not (name in change.new)
-    ]
-    if None in read or any(
-        is_variable_unread(name, names) is False for name in differ for names in read
-    ):
+    old, new = change.old, change.new
+    differ = [name for name in (*old, *new) if (name in old) is not (name in new)]
+    if None in read:
+        return None
+    if any(is_variable_unread(name, names) is False for name in differ for names in read):
         return None
     return Proof("the template does not read it, so no text changes", Bump.MINOR)
 
@@ -112,13 +109,8 @@ def find_levels_direction(change: Change) -> Direction:
     old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):
         return EITHER
-    return join_directions(
-        *(
-            LOOSER if new[name] > value else STRICTER
-            for name, value in old.items()
-            if new[name] != value
-        )
-    )
+    rises = [new[name] > value for name, value in old.items() if new[name] != value]
+    return join_directions(*(LOOSER if is_rise else STRICTER for is_rise in rises))
 
 
 def bound_level_shift(change: Change) -> Fraction | None:

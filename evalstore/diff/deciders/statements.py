@@ -110,11 +110,11 @@ def find_statements_direction(change: Change) -> Direction:
     # The direction of the rubric: of the score, which is turned round with the check, and of a
     # check without one, which is not.
     failed = direct_unscored(check, rubric, rubric.errors)
-    unscored = [
-        failed if side is new else flip_direction(failed)
-        for side, other in ((new, old), (old, new))
-        if not side.factors.keys() <= other.factors.keys()
-    ]
+    unscored: list[Direction] = []
+    if not new.factors.keys() <= old.factors.keys():
+        unscored.append(failed)
+    if not old.factors.keys() <= new.factors.keys():
+        unscored.append(flip_direction(failed))
     if old.constant != new.constant:
         # Where only faults are applicable, points have no score, and a mean has one.
         idle = direct_unscored(check, rubric, rubric.missing)

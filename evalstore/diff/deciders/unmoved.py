@@ -13,7 +13,7 @@ from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.direction import VERDICT_MODES, is_advisory
 from evalstore.diff.kinds.tool_usage import count_required_tools
-from evalstore.diff.rubric_state import CheckState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.versions import Bump
 
 # What the edits of a rule are called that move nothing, where that has a name.
@@ -101,22 +101,19 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
 
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of tools moves, and the rubric reads the check's verdict alone, which stays."""
-    sides = zip(change.checks, change.states, strict=True)
-    # Where a gate is open its score is 1, and where it is shut the rubric's is 0.
-    read = any(
-        rubric.combine not in VERDICT_MODES and (check.negate or not check.is_required)
-        for check, rubric in sides
-    )
-    if (
-        read
-        or is_same_question(*change.checks)
-        or not all(map(is_all_tools_threshold, change.checks))
-    ):
+    if any(map(_reads_share, change.checks, change.states)) or is_same_question(*change.checks):
+        return None
+    if not all(map(is_all_tools_threshold, change.checks)):
         return None
     return Proof(
         "the rubric reads the check's verdict alone, and only calling every tool reaches its threshold",
         Bump.MINOR,
     )
+
+
+def _reads_share(check: CheckState, rubric: RubricState) -> bool:
+    # Where a required check passes its score is 1, and where it fails the rubric's is 0.
+    return rubric.combine not in VERDICT_MODES and (check.negate or not check.is_required)
 
 
 def is_all_tools_threshold(check: CheckState) -> bool:

@@ -47,11 +47,8 @@ def attach_effects(
 
 def list_scoring_edits(changes: Sequence[Change]) -> list[int]:
     """Return which of the changes are edits of what scoring reads."""
-    return [
-        index
-        for index, change in enumerate(changes)
-        if change.before and is_scoring_edit(*change.states)
-    ]
+    is_edit = [change.before and is_scoring_edit(*change.states) for change in changes]
+    return [index for index, found in enumerate(is_edit) if found]
 
 
 def is_scoring_edit(before: RubricState, after: RubricState) -> bool:

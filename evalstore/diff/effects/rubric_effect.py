@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
-from evalstore.diff.answers.joint import (
-    JointAnswer,
-    JointAnswers,
-)
+from evalstore.diff.answers.joint import JointAnswer, JointAnswers
+from evalstore.diff.answers.raw_answers import RawAnswer
 from evalstore.diff.change import AnswerGoal, RubricEffect
 from evalstore.diff.direction import (
     EITHER,
@@ -90,22 +89,25 @@ def _list_goals(
 ) -> Iterator[AnswerGoal]:
     """Yield goals of the answers that move, those that are easiest to build first."""
     for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[: EFFECTS.goals]:
-        judges = {
-            check.token: answer.free[answers.numbers[id(check)]]
-            for state in answers.states
-            for check in state.checks
-            if KINDS[check.kind].asks_judges(check.params)
-            and answers.numbers[id(check)] in answer.free
-        }
         scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
-        judged = {
-            token: raw.score + raw.side * _BESIDE
-            for token, raw in judges.items()
-            if raw.score is not None
-        }
-        # A judge that fails cannot be shown.
-        if len(judged) == len(judges):
+        judged = _find_judge_scores(answers, answer)
+        if judged is not None:
             yield AnswerGoal(answer.text or "", shift, (scores[0], scores[1]), judged)
+
+
+def _find_judge_scores(answers: JointAnswers, answer: JointAnswer) -> dict[str, Fraction] | None:
+    """Return what the judges of the checks answer; None where one fails, which cannot be shown."""
+    judges: dict[str, RawAnswer] = {}
+    for check in chain.from_iterable(state.checks for state in answers.states):
+        raw = answer.free.get(answers.numbers[id(check)])
+        if raw is not None and KINDS[check.kind].asks_judges(check.params):
+            judges[check.token] = raw
+    scores: dict[str, Fraction] = {}
+    for token, raw in judges.items():
+        if raw.score is None:
+            return None
+        scores[token] = raw.score + raw.side * _BESIDE
+    return scores
 
 
 def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
@@ -157,7 +159,11 @@ class _Extent:
     def least_shift(self) -> Fraction | None:
         """How far every score rises at least, or falls where it is below 0; None where one may stay."""
         least, most = self.rises or _STAYS
-        return None if self.lost else least if least > 0 else most if most < 0 else None
+        if self.lost:
+            return None
+        if least > 0:
+            return least
+        return most if most < 0 else None
 
 
 @dataclass(slots=True)
@@ -190,4 +196,6 @@ class _Combiner:
 
 
 def _compare_thresholds(old: Fraction, new: Fraction) -> Direction:
-    return NONE if old == new else STRICTER if new > old else LOOSER
+    if old == new:
+        return NONE
+    return STRICTER if new > old else LOOSER

@@ -34,16 +34,11 @@ def search_changed_texts(
     pair: States, numbers: VariableNumbers, budget: SharedBudget
 ) -> tuple[_Languages, MembershipTable]:
     """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
-    keys = [{numbers[id(check)] for check in state.checks} for state in pair]
-    changed = [
-        replace(
-            state,
-            checks=tuple(
-                check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]
-            ),
-        )
-        for state in pair
-    ]
+    old, new = ({numbers[id(check)] for check in state.checks} for state in pair)
+    changed = []
+    for state in pair:
+        checks = tuple(check for check in state.checks if numbers[id(check)] in old ^ new)
+        changed.append(replace(state, checks=checks))
     return search_texts(numbers, changed, budget) or ((), make_empty_table())
 
 

@@ -53,13 +53,9 @@ def _join_edits(
         or all(map(is_always_scored, states))
     )
     total = _join([finding for _, finding in edits]) if is_sum else _UNKNOWN
-    return (
-        narrow_effect(total, effect)
-        if effect and effect.moves
-        else total
-        if effect is None
-        else _STILL
-    )
+    if effect is None:
+        return total
+    return narrow_effect(total, effect) if effect.moves else _STILL
 
 
 def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
