@@ -155,38 +155,23 @@ class _JuryEdits:
         yield from self._edit_weights(new["members"])
 
     def _edit_aggregate(self, aggregate: str) -> Change:
-        old, new = (
-            "no jury" if side.params[_JURY] is None else its
-            for side, its in ((self.start, self.aggregate), (self.goal, aggregate))
-        )
+        old = "no jury" if self.start.params[_JURY] is None else self.aggregate
+        new = "no jury" if self.goal.params[_JURY] is None else aggregate
+        at = self._locate_key("aggregate")
         return self._edit_jury(
-            "jury-aggregation-changed",
-            self.members,
-            aggregate,
-            old=old,
-            new=new,
-            at=self._locate_key("aggregate"),
+            "jury-aggregation-changed", self.members, aggregate, old=old, new=new, at=at
         )
 
     def _edit_weights(self, members: Sequence[Member]) -> Edits:
-        after = tuple(
-            member
-            if member.new is None
-            else member._replace(entry={**member.entry, "weight": members[member.new]["weight"]})
-            for member in self.members
-        )
+        after = tuple(_adopt_weight(member, members) for member in self.members)
         moved = [pair for pair in zip(self.members, after, strict=True) if pair[0] != pair[1]]
-        if moved and not self._adopt_if_equivalent(after, self.aggregate):
-            old, new = (
-                {member.ref: member.entry["weight"] for member in side}
-                for side in zip(*moved, strict=True)
-            )
-            at = (
-                self._locate_member(moved[0][0], "weight")
-                if len(moved) == 1
-                else self._locate_key("members")
-            )
-            yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
+        if not moved or self._adopt_if_equivalent(after, self.aggregate):
+            return
+        old = {member.ref: member.entry["weight"] for member, _ in moved}
+        new = {member.ref: member.entry["weight"] for _, member in moved}
+        lone = moved[0][0] if len(moved) == 1 else None
+        at = self._locate_member(lone, "weight") if lone else self._locate_key("members")
+        yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
 
     def _add_members(self, members: list[_PlacedMember]) -> Edits:
         # Members are added before others are removed: a jury is never empty.
@@ -215,19 +200,11 @@ class _JuryEdits:
 
     def _reorder_members(self) -> Edits:
         order = tuple(sorted(self.members, key=lambda member: member.new or 0))
-        old, new = (
-            [member.ref for member in members if member.old is not None]
-            for members in (self.members, order)
-        )
+        old = [member.ref for member in self.members if member.old is not None]
+        new = [member.ref for member in order if member.old is not None]
         if old != new:
-            yield self._edit_jury(
-                "list-reordered",
-                order,
-                old=old,
-                new=new,
-                at=self._locate_key("members"),
-                words={"where": "the jury"},
-            )
+            at, words = self._locate_key("members"), {"where": "the jury"}
+            yield self._edit_jury("list-reordered", order, old=old, new=new, at=at, words=words)
 
     def _edit_jury(
         self, rule: str, members: tuple[_PlacedMember, ...], aggregate: str = "", **facts: Any
@@ -310,13 +287,18 @@ def _describe_member(member: _PlacedMember) -> dict[str, str]:
     return {"asks": f"{'no longer' if member.new is None else 'also'} asks {member.ref}"}
 
 
+def _adopt_weight(member: _PlacedMember, members: Sequence[Member]) -> _PlacedMember:
+    """Return a member with the weight that it has in the end; one that goes keeps its own."""
+    if member.new is None:
+        return member
+    return member._replace(entry={**member.entry, "weight": members[member.new]["weight"]})
+
+
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
     """Return new indices of members by old ones: by reference, by judge, and the only one left on each side."""
     found = pair_items(old, new, eq, _has_same_judge)
-    removed, added = (
-        sorted({*range(len(side))} - {*known})
-        for side, known in ((old, found), (new, found.values()))
-    )
+    removed = sorted({*range(len(old))} - {*found})
+    added = sorted({*range(len(new))} - {*found.values()})
     return {**found, removed[0]: added[0]} if len(removed) == len(added) == 1 else found
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from evalstore.diff.attainable_scores import find_attainable_scores
 from evalstore.diff.changes.composites import load_inner_rubric
@@ -18,25 +19,20 @@ def attach_composite_facts(
 ) -> list[RubricState]:
     """Return rubrics whose composites know the rubric behind every exact pin of both sides, moved or not."""
     states = list(states)
-    refs = {
-        check.params["rubric_ref"]
-        for state in states
-        for check in state.checks
-        if check.grading.holds_rubric
-    }
+    checks = chain.from_iterable(state.checks for state in states)
+    refs = {check.params["rubric_ref"] for check in checks if check.grading.holds_rubric}
     known = {ref: facts for ref in sorted(refs) if (facts := _find_facts(ref, load))}
     if not known:
         return states
-    return [
-        replace(
-            state,
-            checks=tuple(
-                replace(check, rubrics=known) if check.grading.holds_rubric else check
-                for check in state.checks
-            ),
-        )
-        for state in states
+    return [_attach_facts(state, known) for state in states]
+
+
+def _attach_facts(state: RubricState, known: Mapping[str, CompositeFacts]) -> RubricState:
+    checks = [
+        replace(check, rubrics=known) if check.grading.holds_rubric else check
+        for check in state.checks
     ]
+    return replace(state, checks=tuple(checks))
 
 
 def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:

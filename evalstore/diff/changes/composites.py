@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
@@ -27,11 +28,8 @@ def inline_composites(
 ) -> Iterator[Change]:
     """Yield one edit for each composite of `rubric` whose checks `other` has in its place, where that is proved."""
     current = rubric
-    removed = [
-        check
-        for check in rubric.checks
-        if check.grading.holds_rubric and not any(_is_kept(check, one) for one in other.checks)
-    ]
+    composites = [check for check in rubric.checks if check.grading.holds_rubric]
+    removed = [one for one in composites if not any(_is_kept(one, kept) for kept in other.checks)]
     # Each edit starts at the result of the last: two composites may have been inlined at once.
     for check in removed if load and len(removed) <= COMPARED.composites else ():
         inner = load_inner_rubric(str(check.params["rubric_ref"]), load)
@@ -115,11 +113,11 @@ def _match_inner_checks(
 
 
 def _has_same_extras(one: CheckState, other: CheckState) -> bool:
-    old_extras, new_extras = (
-        {key: item for key, item in side.extras.items() if not is_cosmetic(key)}
-        for side in (one, other)
-    )
-    return is_same(old_extras, new_extras)
+    return is_same(_list_decisive_extras(one), _list_decisive_extras(other))
+
+
+def _list_decisive_extras(check: CheckState) -> dict[str, Any]:
+    return {key: item for key, item in check.extras.items() if not is_cosmetic(key)}
 
 
 def _build_inlining(

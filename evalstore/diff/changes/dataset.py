@@ -123,12 +123,15 @@ def find_question_changes(
 def _match_equal_content(
     old: QuestionSet, new: QuestionSet, known: Mapping[str, str]
 ) -> dict[str, str]:
-    sides = ((old, {*new.own, *known}), (new, {*old.own, *known.values()}))
-    removed, added = (
-        {_canonicalise_content(side.fill_row(id_)): id_ for id_ in side.own if id_ not in paired}
-        for side, paired in sides
-    )
+    removed = _index_contents(old, {*new.own, *known})
+    added = _index_contents(new, {*old.own, *known.values()})
     return {removed[content]: added[content] for content in removed if content in added}
+
+
+def _index_contents(side: QuestionSet, paired: set[str]) -> dict[str, str]:
+    """Return the questions that are not paired yet, by what they say."""
+    rest = [id_ for id_ in side.own if id_ not in paired]
+    return {_canonicalise_content(side.fill_row(id_)): id_ for id_ in rest}
 
 
 def _canonicalise_content(row: Row) -> str:
@@ -155,11 +158,8 @@ def _find_default_changes(pairs: _PairedQuestions, ids: Mapping[str, str]) -> It
     old, new = pairs.old, pairs.new
     for key, (before, after) in find_key_changes(old.defaults, new.defaults).items():
         at: Pointer = ("defaults", key)
-        users = tuple(
-            pairs.find(id_, now)
-            for id_, now in ids.items()
-            if key not in old.own[id_] and key not in new.own[now]
-        )
+        silent = {id_: now for id_, now in ids.items() if key not in old.own[id_]}
+        users = tuple(pairs.find(*pair) for pair in silent.items() if key not in new.own[pair[1]])
         words = {
             "question": f"the default of {count_noun(len(users), 'question')}",
             "key": key,
@@ -185,10 +185,9 @@ def _find_row_changes(pairs: _PairedQuestions, ids: tuple[str, str]) -> Iterator
     for key in sorted(differ, key=lambda key: (_rank_key(key), key)):
         if key == "id" or (key in _INHERITED_RULES and key not in whole):
             continue
-        before, after = (
-            (*place, key) if key in side or key in _OWN_RULES or key in _INHERITED_RULES else None
-            for place, side in zip(places, sides, strict=True)
-        )
+        is_listed = key in _OWN_RULES or key in _INHERITED_RULES
+        before = (*places[0], key) if is_listed or key in sides[0] else None
+        after = (*places[1], key) if is_listed or key in sides[1] else None
         values = whole[key] if key in _INHERITED_RULES else differ[key]
         words = {"question": ids[1], "key": key}
         yield Change(

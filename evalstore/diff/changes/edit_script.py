@@ -100,11 +100,8 @@ def set_param(check: CheckState, name: str, value: Any) -> CheckState:
 def find_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return the old and the new value of every key that differs; None stands for an absent key."""
     values = {key: (old.get(key), new.get(key)) for key in (*old, *new)}
-    return {
-        key: sides
-        for key, sides in values.items()
-        if (key in old) != (key in new) or not is_same(*sides)
-    }
+    kept = {key for key, sides in values.items() if key in old and key in new and is_same(*sides)}
+    return {key: sides for key, sides in values.items() if key not in kept}
 
 
 def find_extra_key_changes(

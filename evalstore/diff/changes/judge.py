@@ -163,10 +163,8 @@ def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
     if not (isinstance(before, list) and isinstance(after, list)):
         yield Change("judge-applicable-to-narrowed", before, after, at, at)
         return
-    removed, added = (
-        [item for item in one if item not in other]
-        for one, other in ((before, after), (after, before))
-    )
+    removed = [item for item in before if item not in after]
+    added = [item for item in after if item not in before]
     if removed:
         yield Change("judge-applicable-to-narrowed", removed, None, at, at)
     if added:

@@ -65,25 +65,14 @@ def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 def _edit_pattern(script: EditScript, edited: CheckState, changed: list[str]) -> Change:
     name, *more = changed
-    old, new = (
-        {name: one.params[name] for name in changed}
-        for one in (script.current[edited.token], edited)
-    )
+    before, after = script.current[edited.token].params, edited.params
     if more:
+        old, new = ({key: params[key] for key in changed} for params in (before, after))
         return script.edit_check(_PATTERN_CHANGED, name, edited, old=old, new=new)
-    unset = {
-        side: "none"
-        for side, value in (("old", old[name]), ("new", new[name]))
-        if name == "flags" and not value
-    }
-    return script.edit_check(
-        _SINGLE_PARAM_RULES.get(name, _PATTERN_CHANGED),
-        name,
-        edited,
-        old=old[name],
-        new=new[name],
-        words=unset,
-    )
+    sides = {"old": before[name], "new": after[name]}
+    unset = {side: "none" for side, flags in sides.items() if name == "flags" and not flags}
+    rule = _SINGLE_PARAM_RULES.get(name, _PATTERN_CHANGED)
+    return script.edit_check(rule, name, edited, **sides, words=unset)
 
 
 def _choose_rule(change: Change) -> str:
@@ -111,11 +100,8 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
     if comparison.relation is pattern_comparison.LanguageRelation.EQUAL:
         return replace(change, proof=_EQUAL_LANGUAGES)
     params = change.checks[1].params
-    outputs = tuple(
-        wrap_text(text, params)
-        for text in (comparison.only_old, comparison.only_new)
-        if text is not None
-    )
+    texts = [text for text in (comparison.only_old, comparison.only_new) if text is not None]
+    outputs = tuple(wrap_text(text, params) for text in texts)
     if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
         # Modes are ordered by where a match may lie, so the direction is known without a
         # comparison.

@@ -42,11 +42,8 @@ def _choose_group(
     groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]
 ) -> _Tokens | None:
     """Return the smallest group that moves apart only, with all others that move alone and in it do not."""
-    movers = {
-        tokens[0]
-        for tokens, effect in effects.items()
-        if len(tokens) == 1 and (effect is None or effect.moves)
-    }
+    moving = [tokens for tokens, effect in effects.items() if effect is None or effect.moves]
+    movers = {tokens[0] for tokens in moving if len(tokens) == 1}
     still = [group for group in groups if (effect := effects[group]) and not effect.moves]
     first = next((group for group in still if not movers.isdisjoint(group)), None)
     if first is None:

@@ -56,15 +56,11 @@ def find_rubric_changes(
     """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
     # Inlined composites come first and last: between them both sides have the same level of
     # nesting.
-    apart, together = (
-        list(inline_composites(old, new, load)),
-        list(inline_composites(new, old, load)),
-    )
+    apart = list(inline_composites(old, new, load))
+    together = list(inline_composites(new, old, load))
     yield from apart
-    start, end = (
-        changes[-1].states[1] if changes else side
-        for changes, side in ((apart, old), (together, new))
-    )
+    start = apart[-1].states[1] if apart else old
+    end = together[-1].states[1] if together else new
     goal = pair_checks(start, end)
     regrouped = list(find_regrouping(start, goal))
     yield from regrouped
@@ -95,18 +91,12 @@ def _list_facts(rubric: RubricState) -> list[Any]:
         str(rubric.verdict),
         dict(rubric.extras),
     ]
-    checks = [
-        [
-            check.token,
-            check.id,
-            list_demand(check),
-            str(check.weight),
-            check.is_required,
-            dict(check.extras),
-        ]
-        for check in rubric.checks
-    ]
-    return [scoring, checks]
+    return [scoring, [*map(_list_check_facts, rubric.checks)]]
+
+
+def _list_check_facts(check: CheckState) -> list[Any]:
+    demand, weight = list_demand(check), str(check.weight)
+    return [check.token, check.id, demand, weight, check.is_required, dict(check.extras)]
 
 
 def _remove_checks(script: EditScript) -> Edits:
@@ -161,10 +151,7 @@ def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
     old, new = (getattr(rubric, name) for rubric in (script.current, script.goal))
     if old != new:
         at: Pointer = ("scoring", name)
-        was, now = (
-            convert_fraction(value) if isinstance(value, Fraction) else str(value)
-            for value in (old, new)
-        )
+        was, now = map(_convert_setting, (old, new))
         after = replace(script.current, **{name: new})
         yield script.edit_rubric(
             rule, after, old=was, new=now, old_pointer=at, new_pointer=at, name=name
@@ -215,17 +202,18 @@ def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof
     )
 
 
+def _convert_setting(value: object) -> Any:
+    return convert_fraction(value) if isinstance(value, Fraction) else str(value)
+
+
 def _change_weights(script: EditScript) -> Edits:
-    moved = [
-        check for check in script.current.checks if check.weight != script.goal[check.token].weight
-    ]
+    checks = script.current.checks
+    goals = {check.token: script.goal[check.token].weight for check in checks}
+    moved = [check for check in checks if check.weight != goals[check.token]]
     if not moved:
         return
-    weights = {check.token: script.goal[check.token].weight for check in moved}
-    after = tuple(
-        replace(check, weight=weights.get(check.token, check.weight))
-        for check in script.current.checks
-    )
+    weights = {check.token: goals[check.token] for check in moved}
+    after = tuple(replace(check, weight=goals[check.token]) for check in checks)
     old = {check.id: convert_fraction(check.weight) for check in moved}
     new = {check.id: convert_fraction(weights[check.token]) for check in moved}
     # Of one check it is the weight that changes, of several the mapping.
@@ -295,10 +283,9 @@ def _add_checks(script: EditScript) -> Edits:
     for check in script.goal.checks:
         if check.token not in script.current.tokens:
             present = {*script.current.tokens, check.token}
+            tokens = [goal.token for goal in script.goal.checks if goal.token in present]
             checks = tuple(
-                check if goal.token == check.token else script.current[goal.token]
-                for goal in script.goal.checks
-                if goal.token in present
+                check if token == check.token else script.current[token] for token in tokens
             )
             yield _edit_whole_check(
                 script, "check-added", replace(script.current, checks=checks), check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from evalstore.diff.change import STATEMENTS_CHANGED, Change, Decision
@@ -63,14 +63,7 @@ def find_aggregate_change(script: EditScript, token: str) -> Edits:
 
 def name_moves(changes: Sequence[Change]) -> list[Change]:
     """Return the changes of a rubric, with a word where a statement that one check loses is another's from now on."""
-    lost, won = (
-        {
-            getattr(change, side)["text"]: number
-            for number, change in enumerate(changes)
-            if change.rule == STATEMENTS_CHANGED and change.name == EACH and _has_only(change, side)
-        }
-        for side in ("old", "new")
-    )
+    lost, won = _index_moves(changes, "old"), _index_moves(changes, "new")
     named = list(changes)
     for text, number in lost.items():
         if (other := won.get(text)) is not None:
@@ -79,6 +72,16 @@ def name_moves(changes: Sequence[Change]) -> list[Change]:
                 asks = changes[at].words["asks"]
                 named[at] = changes[at].with_words(asks=f"{asks}, which moves {where}")
     return named
+
+
+def _index_moves(changes: Sequence[Change], side: str) -> dict[str, int]:
+    """Return the numbers of the changes of one whole statement that this side alone has, by its text."""
+    moves: dict[str, int] = {}
+    for number, change in enumerate(changes):
+        is_listed = change.rule == STATEMENTS_CHANGED and change.name == EACH
+        if is_listed and _has_only(change, side):
+            moves[getattr(change, side)["text"]] = number
+    return moves
 
 
 def _has_only(change: Change, side: str) -> bool:
@@ -147,33 +150,29 @@ class _StatementEdits:
                 yield self._edit(after, asks, _SHOWN, old=ids[0], new=ids[1], at=ends)
 
     def _edit_weights(self) -> Edits:
-        moved = [
-            (place, item, self.new[item.new])
-            for place, item in enumerate(self.items)
-            if item.new is not None
-            and not is_same(item.entry["weight"], self.new[item.new]["weight"])
-        ]
+        after = [*self.items]
+        moved: list[_Placed] = []
+        new: list[Any] = []
+        for place, item in enumerate(self.items):
+            weight = item.entry["weight"] if item.new is None else self.new[item.new]["weight"]
+            if not is_same(item.entry["weight"], weight):
+                after[place] = item._replace(entry={**item.entry, "weight": weight})
+                moved.append(item)
+                new.append(weight)
         if not moved:
             return
-        goals = {place: goal["weight"] for place, _, goal in moved}
-        after = tuple(
-            item._replace(entry={**item.entry, "weight": goals[place]}) if place in goals else item
-            for place, item in enumerate(self.items)
-        )
-        old, new = [item.entry["weight"] for _, item, _ in moved], list(goals.values())
+        old = [item.entry["weight"] for item in moved]
         if len(moved) == 1:
-            _, item, _ = moved[0]
+            item = moved[0]
             asks = f"weighs {_quote(item.text)} {describe_value(new[0])} (was {describe_value(old[0])})"
             at = (EACH, item.old or 0, "weight"), (EACH, item.new or 0, "weight")
-            yield self._edit(after, asks, _SHOWN, old=old[0], new=new[0], at=at)
+            yield self._edit(tuple(after), asks, _SHOWN, old=old[0], new=new[0], at=at)
             return
         sides = " → ".join(", ".join(map(describe_value, side)) for side in (old, new))
         asks = f"weighs {len(moved)} statements otherwise: {sides}"
-        before, now = (
-            {item.text: weight for (_, item, _), weight in zip(moved, side, strict=True)}
-            for side in (old, new)
-        )
-        yield self._edit(after, asks, _SHOWN, old=before, new=now, at=((EACH,), (EACH,)))
+        texts = [item.text for item in moved]
+        before, now = (dict(zip(texts, side, strict=True)) for side in (old, new))
+        yield self._edit(tuple(after), asks, _SHOWN, old=before, new=now, at=((EACH,), (EACH,)))
 
     def _reword(self) -> Edits:
         for place, item in enumerate(self.items):
@@ -302,14 +301,13 @@ def _pair_near(
 ) -> dict[int, int]:
     if len(left) * len(right) > COMPARED.near_pairs:
         return {}
-    near = sorted(
-        (-likeness, one, other)
-        for one in left
-        for other in right
-        if (likeness := _compare_texts(old[one]["text"], new[other]["text"])) >= NEAR_WORDS
-    )
+    likeness = {
+        (one, other): _compare_texts(old[one]["text"], new[other]["text"])
+        for one, other in product(left, right)
+    }
+    near = [pair for pair in likeness if likeness[pair] >= NEAR_WORDS]
     pairs: dict[int, int] = {}
-    for _, one, other in near:
+    for one, other in sorted(near, key=lambda pair: (-likeness[pair], *pair)):
         if one not in pairs and other not in pairs.values():
             pairs[one] = other
     return pairs
@@ -332,15 +330,15 @@ def _find_splits(
         for ends in combinations(free, 2):
             parts = [_list_words(new[at]) for at in ends]
             shared = [words & part for part in parts]
-            is_whole = len(shared[0] | shared[1]) >= _COVERED * len(words)
-            are_parts = all(
-                len(both) >= _COVERED * len(part) and both - other
-                for part, both, other in zip(parts, shared, shared[::-1], strict=True)
-            )
-            if is_whole and are_parts:
+            is_whole = _covers(shared[0] | shared[1], words) and all(map(_covers, shared, parts))
+            if is_whole and shared[0] - shared[1] and shared[1] - shared[0]:
                 free = [at for at in free if at not in ends]
                 yield one, (ends[0], ends[1])
                 break
+
+
+def _covers(shared: set[str], words: set[str]) -> bool:
+    return len(shared) >= _COVERED * len(words)
 
 
 def _list_words(one: Statement) -> set[str]:

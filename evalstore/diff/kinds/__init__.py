@@ -363,11 +363,9 @@ def describe_source(value: Any) -> str:
     """Return a parameter in words: the key of the question that it comes from, or its value."""
     if key := find_question_key(value):
         return f"the question's {make_excerpt(key)}"
-    return (
-        "unset"
-        if value is None
-        else make_excerpt(value if isinstance(value, str) else write_canonical(value))
-    )
+    if value is None:
+        return "unset"
+    return make_excerpt(value if isinstance(value, str) else write_canonical(value))
 
 
 KINDS: Mapping[str, ComparedKind] = _Kinds(__name__, __path__, ComparedKind)

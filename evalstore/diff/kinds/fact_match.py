@@ -62,20 +62,16 @@ def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
-    if facts := params["facts"]:
-        yield from ("\n".join(facts), "\n".join(facts).swapcase())
-        yield from (
-            text for fact in facts[: CANDIDATES.repeated] for text in (fact, fact.swapcase())
-        )
-        yield from (
-            "\n".join(facts[:index] + facts[index + 1 :])
-            for index in range(min(len(facts), CANDIDATES.repeated))
-        )
-        # As many as a share asks for, all but one of them in the other case.
-        yield from (
-            "\n".join([*facts[:index], facts[index].swapcase()])
-            for index in range(min(len(facts), CANDIDATES.repeated))
-        )
+    facts = params["facts"]
+    if not facts:
+        return
+    yield from ("\n".join(facts), "\n".join(facts).swapcase())
+    for fact in facts[: CANDIDATES.repeated]:
+        yield from (fact, fact.swapcase())
+    places = range(min(len(facts), CANDIDATES.repeated))
+    yield from ("\n".join(facts[:place] + facts[place + 1 :]) for place in places)
+    # As many as a share asks for, all but one of them in the other case.
+    yield from ("\n".join([*facts[:place], facts[place].swapcase()]) for place in places)
 
 
 def _asks_judge(params: Params) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from evalstore.diff.change import Change, Decision, Proof
@@ -115,15 +116,9 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     pointers = _find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
-    outputs = tuple(
-        text
-        for value in comparison.examples
-        for way in ways
-        for text in list_json_outputs(value, way)
-    )
-    decision = Decision(
-        known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs))
-    )
+    written = (list_json_outputs(value, way) for value in comparison.examples for way in ways)
+    outputs = tuple(dict.fromkeys(chain.from_iterable(written)))
+    decision = Decision(known.certainty, _explain_relation(known, comparison), outputs)
     # What changed is the keyword, whatever stands around it; all of both schemas tells the edit
     # from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
@@ -169,10 +164,8 @@ def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
 def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]]:
     """Return the schemas within a keyword, old and new, by their paths; nothing where it is edited as a whole."""
     if key in SCHEMA_MAP_KEYWORDS and isinstance(old, dict) and isinstance(new, dict):
-        return {
-            (name,): (old.get(name, _ABSENT), new.get(name, _ABSENT))
-            for name in sorted({*new, *old})
-        }
+        names = sorted({*new, *old})
+        return {(name,): (old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in names}
     if (
         key in SCHEMA_LIST_KEYWORDS
         and isinstance(old, list)
@@ -196,10 +189,8 @@ def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
 
 def _list_pointers(pointers: list[Pointer]) -> str:
     more = len(pointers) - COMPARED.listed_pointers
-    text = ", ".join(
-        format_json_pointer(pointer) or "all of it"
-        for pointer in pointers[: COMPARED.listed_pointers]
-    )
+    shown = map(format_json_pointer, pointers[: COMPARED.listed_pointers])
+    text = ", ".join(pointer or "all of it" for pointer in shown)
     return f"{text} and {more} more" if more > 0 else text
 
 

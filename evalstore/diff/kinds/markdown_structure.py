@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 
 from evalstore.diff.answers.raw_answers import ERROR, FAILED, PASSED, JointRawAnswers
@@ -35,14 +35,10 @@ _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
-    headings, paragraphs, blocks = (
-        [text] * min(params[name], CANDIDATES.repeated)
-        for text, name in (
-            ("## a", "min_headings"),
-            ("a", "min_paragraphs"),
-            ("```\na\n```", "min_code_blocks"),
-        )
-    )
+    most = CANDIDATES.repeated
+    headings = ["## a"] * min(params["min_headings"], most)
+    paragraphs = ["a"] * min(params["min_paragraphs"], most)
+    blocks = ["```\na\n```"] * min(params["min_code_blocks"], most)
     sections = [f"## {section}" for section in params["required_sections"]]
     whole = [*headings, *sections, *blocks, *paragraphs]
     yield "\n\n".join(whole)
@@ -51,10 +47,9 @@ def _yield_texts(params: Params) -> Iterator[str]:
     yield "\n\n".join([f"## {' '.join(params['required_sections'])}", *blocks, *paragraphs])
     # A heading within code, and one that is underlined, are headings to one dialect only.
     yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
-    yield "\n\n".join(
-        [*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs]
-    )
-    for index in range(min(len(whole), CANDIDATES.repeated)):
+    underlined = [f"{heading[3:]}\n---" for heading in (*headings, *sections)]
+    yield "\n\n".join([*underlined, *blocks, *paragraphs])
+    for index in range(min(len(whole), most)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
     deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
     for more in (deeper, *params["forbidden_patterns"]):
@@ -94,22 +89,23 @@ def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, in
     return dict.fromkeys(_grade_traits(demands, parsed, traits), OUTPUT_LIMIT)
 
 
+def _select_known(trait: Sequence[frozenset[_Demand]]) -> Iterator[_Demand]:
+    for demand in chain.from_iterable(trait):
+        if demand[1] or len(trait[0]) == 1:
+            yield demand
+
+
 def _grade_traits(
     demands: Sequence[Mapping[_Demand, None]],
     parsed: Sequence[bool],
     traits: Sequence[Sequence[frozenset[_Demand]]],
 ) -> Iterator[JointRawAnswers]:
+    nothing: frozenset[_Demand] = frozenset()
     # Of demands that are one trait, nobody knows which of them fails.
-    told = {
-        demand
-        for trait in traits
-        for held in trait
-        for demand in held
-        if demand[1] or len(trait[0]) == 1
-    }
+    known = nothing.union(*(_select_known(trait) for trait in traits))
     for chosen in product(*traits):
-        held = frozenset[_Demand]().union(*chosen)
-        failed = told - held
+        held = nothing.union(*chosen)
+        failed = known - held
         if _lacks_heading(held, failed) or any(_follows(demand, held) for demand in failed):
             continue
         answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
@@ -118,7 +114,7 @@ def _grade_traits(
         yield tuple(ERROR if one else answer for one, answer in zip(parsed, answers, strict=True))
 
 
-def _lacks_heading(held: frozenset[_Demand], failed: set[_Demand]) -> bool:
+def _lacks_heading(held: frozenset[_Demand], failed: frozenset[_Demand]) -> bool:
     """Whether a text would have no heading, and one that is too deep, of level 1, or of a section."""
     bare = {dialect for (dialect, name, *_), least in failed if (name, least) == (_HEADINGS, 1)}
     shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}

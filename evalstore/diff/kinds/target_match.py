@@ -23,7 +23,7 @@ from evalstore.diff.answers.read_parts import wrap_text
 from evalstore.diff.answers.text_scores import TextScore, is_in_all
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.changes.edit_script import EditScript
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bound_direction
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.diff.kinds import (
     ComparedKind,
@@ -180,7 +180,7 @@ def _decide(change: Change) -> Change:
     gone, come = _find_unaccepted(old, new), _find_unaccepted(new, old)
     if gone is come is None:
         return replace(change, proof=_EQUAL)
-    direction = EITHER if None not in {gone, come} else STRICTER if come is None else LOOSER
+    direction = bound_direction(below=gone is None, above=come is None)
     outputs = [text for text in (gone, come) if text is not None]
     return _add_decision(change, direction, _REASONS[direction], outputs)
 
@@ -192,11 +192,10 @@ def _decide_by_tolerance(change: Change) -> Change:
         return change
     if before["mode"] == "exact":
         return replace(change, proof=Proof("no tolerance is read where mode is exact"))
-    risen, fallen = (
-        any(one[name] > other[name] for name in ("tolerance", "relative"))
-        for one, other in ((after, before), (before, after))
-    )
-    direction = EITHER if risen and fallen else LOOSER if risen else STRICTER
+    names = ("tolerance", "relative")
+    risen = any(after[name] > before[name] for name in names)
+    fallen = any(before[name] > after[name] for name in names)
+    direction = bound_direction(below=risen and not fallen, above=not risen)
     return _add_decision(change, direction, "the tolerance holds for each target", ())
 
 

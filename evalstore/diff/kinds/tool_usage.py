@@ -63,11 +63,11 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 
 def _has_same_demand(one: Entry, other: Entry) -> bool:
-    demands = (
-        [entry["name"], entry.get("args"), "args" in entry and entry["args_match"]]
-        for entry in (one, other)
-    )
-    return is_same(*demands)
+    return is_same(_read_demand(one), _read_demand(other))
+
+
+def _read_demand(entry: Entry) -> list[Any]:
+    return [entry["name"], entry.get("args"), "args" in entry and entry["args_match"]]
 
 
 def _has_same_name(one: Entry, other: Entry) -> bool:
@@ -78,15 +78,10 @@ def _edit_entry(script: EditScript, token: str, places: tuple[int, int]) -> Iter
     goal: Entry = script.goal[token].params[_NAME][places[1]]
     for keys in _DEMAND_KEYS:
         entry: Entry = script.current[token].params[_NAME][places[0]]
-        if all(
-            (key in entry) is (key in goal) and is_same(entry.get(key), goal.get(key))
-            for key in keys
-        ):
+        if is_same(_select_keys(entry, keys), _select_keys(goal, keys)):
             continue
-        edited_entry = {
-            **{key: item for key, item in entry.items() if key not in keys},
-            **_select_keys(goal, keys),
-        }
+        kept = {key: item for key, item in entry.items() if key not in keys}
+        edited_entry = {**kept, **_select_keys(goal, keys)}
         old, new = (_describe_demand(one, keys) for one in (entry, goal))
         edited = _replace_entry(script.current[token], places[0], edited_entry)
         key = next(key for key in reversed(keys) if not is_same(entry.get(key), goal.get(key)))
@@ -147,11 +142,8 @@ def _remove_entries(script: EditScript, token: str, places: list[EntryPlace]) ->
 
 
 def _edit_whole_entry(script: EditScript, edited: CheckState, entry: Entry, **facts: Any) -> Change:
-    more = {
-        key: item
-        for key, item in entry.items()
-        if key != "name" and not is_same(item, _DEFAULTS.get(key))
-    }
+    given = {key: item for key, item in entry.items() if key != "name"}
+    more = {key: item for key, item in given.items() if not is_same(item, _DEFAULTS.get(key))}
     item = describe_value(entry["name"]) + (f" ({describe_value(more)})" if more else "")
     return script.edit_check("tool-required-changed", _NAME, edited, words={"item": item}, **facts)
 
@@ -174,11 +166,8 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
     mode = check.params["mode"]
     if mode == "any_order":
         return []
-    return [
-        write_canonical(entry)
-        for entry in tools
-        if entry["min"] or (mode == "exact" and entry.get("max"))
-    ]
+    ordered = [one for one in tools if one["min"] or (mode == "exact" and one.get("max"))]
+    return [*map(write_canonical, ordered)]
 
 
 def count_required_tools(params: Params) -> int | None:
@@ -240,20 +229,17 @@ def _simplify(params: Params) -> Params:
     """Return the parameters without what decides nothing, beside those of their limits."""
     if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
         return params
-    tools, forbidden, mode, partial = (
-        params[name] for name in ("tools", "forbidden", "mode", "partial")
-    )
+    mode, partial = params["mode"], params["partial"]
     if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # an order, and shares, are of two
         mode, partial = "any_order" if mode == "in_order" else mode, False
+    # How arguments match is nothing without arguments.
+    idle = {"args_match": _DEFAULTS["args_match"]}
+    tools = [entry if "args" in entry else {**entry, **idle} for entry in params["tools"]]
+    forbidden = params["forbidden"]
     if mode == "exact":
         # A call that no entry asks for is one too many anyway.
         named = {entry["name"] for entry in tools}
         forbidden = [name for name in forbidden if name in named]
-    # How arguments match is nothing without arguments.
-    tools = [
-        entry if "args" in entry else {**entry, "args_match": _DEFAULTS["args_match"]}
-        for entry in tools
-    ]
     if mode != "exact":
         tools = [entry for entry in tools if entry["min"] or "max" in entry]
     if mode == "any_order" and not partial:
