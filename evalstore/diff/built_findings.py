@@ -32,23 +32,19 @@ _COMBINE_CHANGED = "scoring-combine-changed"
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
     finding = build_level_finding(change, settings)
-    places = [
-        side.cut_to_written(at)
-        for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)
-    ]
+    old, new = sides
+    before = old.cut_to_written(change.old_pointer)
+    after = new.cut_to_written(change.new_pointer)
     finding = replace(
         finding,
-        # The finding stands where the new document has it, and where the old one had it if it is
-        # gone.
-        pointer=format_json_pointer(
-            next((place for place in reversed(places) if place is not None), ())
-        ),
-        old=sides[0].find_place(places[0]),
-        new=sides[1].find_place(places[1]),
+        # The finding is where the new document has it, or where the old one had it if it is gone.
+        pointer=format_json_pointer(after if after is not None else before or ()),
+        old=old.find_place(before),
+        new=new.find_place(after),
         fingerprint=_fingerprint_edit(finding.rule, change, sides),
         children=change.imported_diff.findings if change.imported_diff else (),
-        before=sides[0].get_written_value(change.old_pointer, change.old),
-        after=sides[1].get_written_value(change.new_pointer, change.new),
+        before=old.get_written_value(change.old_pointer, change.old),
+        after=new.get_written_value(change.new_pointer, change.new),
     )
     return _cover_children(finding)
 
@@ -68,26 +64,19 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
 
     `findings` are those of `changes`, in the same order.
     """
-    combine = next(
-        (index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None
-    )
-    if combine is None:
+    rules = [change.rule for change in changes]
+    if _COMBINE_CHANGED not in rules:
         return findings
-    # A finding of a higher level than the mode's would be hidden as its child.
-    children = [
-        index
-        for index, change in enumerate(changes)
-        if _is_ineffective(change, changes[combine])
-        and findings[index].level <= findings[combine].level
-    ]
-    parent = _cover_children(
-        replace(findings[combine], children=tuple(findings[index] for index in children))
-    )
-    return [
-        parent if index == combine else item
-        for index, item in enumerate(findings)
-        if index not in children
-    ]
+    at = rules.index(_COMBINE_CHANGED)
+    combine = findings[at]
+    kept: list[DiffFinding] = []
+    children: list[DiffFinding] = []
+    for change, finding in zip(changes, findings, strict=True):
+        # A finding of a higher level than the mode's would be hidden as its child.
+        is_child = _is_ineffective(change, changes[at]) and finding.level <= combine.level
+        (children if is_child else kept).append(finding)
+    parent = _cover_children(replace(combine, children=tuple(children)))
+    return [parent if finding is combine else finding for finding in kept]
 
 
 def lift_value_findings(

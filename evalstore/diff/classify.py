@@ -161,10 +161,7 @@ def _bound_shift(change: Change, rule: ChangeRule) -> Fraction | None:
         shift = rule.shift(change)
     # A check moves the rubric by its share of the weights at most.
     if rule.scope in CHECK_SCOPES:
-        shares = [
-            bound_share(check, rubric)
-            for check, rubric in zip(change.checks, change.states, strict=True)
-        ]
+        shares = [*map(bound_share, change.checks, change.states)]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift
     return shift if shift is not None and shift < 1 else None

@@ -190,10 +190,10 @@ class _Comparison:
         """Return the changes, those that move a score alone with the proof that all of them together move none."""
         if effect is None or effect.moves:
             return changes
-        return [
-            replace(change, proof=_CANCELLED) if self._moves_alone(change) else change
-            for change in changes
-        ]
+        return [*map(self._cancel_edit, changes)]
+
+    def _cancel_edit(self, change: Change) -> Change:
+        return replace(change, proof=_CANCELLED) if self._moves_alone(change) else change
 
     def _moves_alone(self, change: Change) -> bool:
         if change.before is None or not is_scoring_edit(*change.states):
@@ -209,11 +209,8 @@ class _Comparison:
         """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
-        open_ = [
-            change
-            for index, change in enumerate(changes)
-            if not (moving.together and index in moving.alone)
-        ]
+        shown = moving.alone if moving.together else {}
+        open_ = [change for index, change in enumerate(changes) if index not in shown]
         return any(self._classify(change).level is Bump.MAJOR for change in open_)
 
     def _classify(self, change: Change) -> DiffFinding:
@@ -228,11 +225,9 @@ class _Comparison:
     def _follow_references(self, changes: list[Change]) -> list[Change]:
         questions = QuestionComparison(self.load, self._compare_filled)
         locked = self.settings.locked
-        imported = (
-            import_reference(change, self.load, self._compare_artifacts, locked)
-            for change in changes
-        )
-        return [questions.trace_change(change) for change in imported]
+        compare = self._compare_artifacts
+        imported = (import_reference(change, self.load, compare, locked) for change in changes)
+        return [*map(questions.trace_change, imported)]
 
     def _compare_artifacts(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)

@@ -56,7 +56,9 @@ def turn_direction(direction: Direction, check: CheckState) -> Direction:
 def join_directions(*directions: Direction) -> Direction:
     """Return the direction of several changes made together."""
     moved = {*directions} - {NONE}
-    return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
+    if len(moved) > 1:
+        return EITHER
+    return moved.pop() if moved else NONE
 
 
 def intersect_directions(one: Direction, other: Direction) -> Direction:
@@ -70,7 +72,9 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
     """Return the direction of a score that is proved never to fall (`below`) or never to rise (`above`)."""
     if below and above:
         return NONE
-    return LOOSER if below else STRICTER if above else EITHER
+    if below:
+        return LOOSER
+    return STRICTER if above else EITHER
 
 
 def lift_direction(
@@ -128,12 +132,9 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
         or (check.may_err and rubric.errors == "fail")
     ):
         return None
-    others = (
-        other
-        for other in rubric.checks
-        if other.token != check.token and not rubric.may_leave_out(other)
-    )
-    total = check.weight + sum((other.weight for other in others), _ZERO)
+    others = (other for other in rubric.checks if other.token != check.token)
+    counted = (other.weight for other in others if not rubric.may_leave_out(other))
+    total = check.weight + sum(counted, _ZERO)
     return check.weight / total if total else _ZERO
 
 
@@ -152,28 +153,17 @@ def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | Non
     optional = [check.token for check in old.checks if old.may_leave_out(check)]
     if len(old.checks) << len(optional) > PROOFS.optional_work:
         return None
-    left_out = (
-        set(some) for size in range(len(optional) + 1) for some in combinations(optional, size)
-    )
-    return max(
-        measure_weight_distance(_select_weights(old, out), _select_weights(new, out))
-        for out in left_out
-    )
+    sizes = range(len(optional) + 1)
+    left_out = (set(some) for size in sizes for some in combinations(optional, size))
+    sides = ((_select_weights(old, out), _select_weights(new, out)) for out in left_out)
+    return max(measure_weight_distance(*weights) for weights in sides)
 
 
 def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
     """Return the total variation between two weightings by name, each brought to a sum of 1."""
-    old_shares, new_shares = normalize_weights(old), normalize_weights(new)
-    return (
-        sum(
-            (
-                abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO))
-                for name in {*old_shares, *new_shares}
-            ),
-            _ZERO,
-        )
-        / 2
-    )
+    before, after = normalize_weights(old), normalize_weights(new)
+    names = {*before, *after}
+    return sum((abs(before.get(name, _ZERO) - after.get(name, _ZERO)) for name in names), _ZERO) / 2
 
 
 def normalize_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -52,14 +52,13 @@ def prepare_replay(
     states = [state for change in changes if change.before for state in change.states]
     if not states:
         return None
-    examples = [
-        Attempt(
-            example.sample,
-            side.find_place(example.place) or Place(format_json_pointer(example.place)),
-        )
-        for side, example in list_examples(sides)
-    ]
+    examples = [_make_attempt(side, example) for side, example in list_examples(sides)]
     return Replay(states[0], states[-1], load, examples, invents)
+
+
+def _make_attempt(side: ComparedDocument, example: Example) -> Attempt:
+    place = side.find_place(example.place) or Place(format_json_pointer(example.place))
+    return Attempt(example.sample, place)
 
 
 def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
@@ -120,12 +119,13 @@ def add_witnesses(
     changes: list[Change], findings: list[DiffFinding], replay: Replay | None
 ) -> list[DiffFinding]:
     """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
-    return [
-        _show_witness(finding, _find_witness(change, finding, replay))
-        if _may_move_output(finding)
-        else finding
-        for change, finding in zip(changes, findings, strict=True)
-    ]
+    return [_add_witness(*pair, replay) for pair in zip(changes, findings, strict=True)]
+
+
+def _add_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> DiffFinding:
+    if not _may_move_output(finding):
+        return finding
+    return _show_witness(finding, _find_witness(change, finding, replay))
 
 
 def find_moving_edits(
@@ -135,12 +135,10 @@ def find_moving_edits(
     edits = list_scoring_edits(changes)
     if replay is None or not edits:
         return NOTHING_SHOWN
-    alone = {
-        index: witness
-        for index in edits
-        if findings[index].level is Bump.MAJOR
-        and (witness := replay.find_quickly(changes[index], findings[index].direction))
-    }
+    alone: dict[int, Witness] = {}
+    for index in (one for one in edits if findings[one].level is Bump.MAJOR):
+        if witness := replay.find_quickly(changes[index], findings[index].direction):
+            alone[index] = witness
     if len(edits) == 1:
         return MovingEdits(alone, together=bool(alone))
     total = replay.find_total(None, alone.values(), Direction.EITHER)
@@ -149,10 +147,10 @@ def find_moving_edits(
 
 def show_moving_edits(findings: list[DiffFinding], moving: MovingEdits) -> list[DiffFinding]:
     """Give the findings of these edits the outputs that move."""
-    return [
-        _show_witness(finding, moving.alone.get(index)) if index in moving.alone else finding
-        for index, finding in enumerate(findings)
-    ]
+    shown = [*findings]
+    for index, witness in moving.alone.items():
+        shown[index] = _show_witness(findings[index], witness)
+    return shown
 
 
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:

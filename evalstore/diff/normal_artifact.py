@@ -49,10 +49,8 @@ def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _normalise_rubric(state: RubricState) -> dict[str, Any]:
-    checks = {
-        check.id: _normalise_check(check)
-        for check in sorted(state.checks, key=lambda check: check.id)
-    }
+    ordered = sorted(state.checks, key=lambda check: check.id)
+    checks = {check.id: _normalise_check(check) for check in ordered}
     scoring = {
         "combine": str(state.combine),
         "threshold": convert_fraction(state.threshold),
@@ -65,13 +63,11 @@ def _normalise_rubric(state: RubricState) -> dict[str, Any]:
 
 
 def _normalise_check(check: CheckState) -> dict[str, Any]:
-    params = {
-        name: sorted(value)
-        if KINDS[check.kind].params[name].is_set and isinstance(value, list)
-        else value
-        for name, value in sorted(check.params.items())
-        if value is not None
-    }
+    params: dict[str, Any] = {}
+    for name, value in sorted(check.params.items()):
+        is_set = KINDS[check.kind].params[name].is_set and isinstance(value, list)
+        if value is not None:
+            params[name] = sorted(value) if is_set else value
     return {
         "kind": check.kind,
         **params,

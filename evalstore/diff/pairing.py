@@ -102,6 +102,15 @@ def _key_by_index(check: CheckState) -> str | None:
     return None if check.has_id else str(check.index)
 
 
+def _rank_near_pairs(
+    left: list[CheckState], right: list[CheckState]
+) -> Iterator[tuple[float, bool, int, int]]:
+    """Yield pairs of checks with much the same words, by what makes them near, and by their places."""
+    for check, other in product(left, right):
+        if check.kind == other.kind and (likeness := _compare_words(check, other)) >= NEAR_WORDS:
+            yield -likeness, check.id != other.id, check.index, other.index
+
+
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
     """Yield checks that ask judges nearly the same, the nearest first; of two as near, those of one id."""
     judged = [
@@ -110,11 +119,7 @@ def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPair
     ]
     if len(judged[0]) * len(judged[1]) > COMPARED.near_pairs:
         return
-    near = sorted(
-        (-likeness, check.id != other.id, check.index, other.index)
-        for check, other in product(*judged)
-        if check.kind == other.kind and (likeness := _compare_words(check, other)) >= NEAR_WORDS
-    )
+    near = sorted(_rank_near_pairs(*judged))
     before, after = ({check.index: check for check in side} for side in judged)
     for _, _, old, new in near:
         if old in before and new in after:

@@ -78,14 +78,9 @@ def describe_value(value: Any) -> str:
     if value is None:
         return "unset"
     if isinstance(value, dict):
-        return make_excerpt(
-            ", ".join(
-                f"{key} {describe_value(item)}"
-                for key, item in islice(value.items(), SHORT_EXCERPT)
-            )
-            or "{}",
-            SHORT_EXCERPT,
-        )
+        pairs = islice(value.items(), SHORT_EXCERPT)
+        words = ", ".join(f"{key} {describe_value(item)}" for key, item in pairs)
+        return make_excerpt(words or "{}", SHORT_EXCERPT)
     if isinstance(value, list):
         value = value[:SHORT_EXCERPT]
     return make_excerpt(value if isinstance(value, str) else write_canonical(value), SHORT_EXCERPT)
@@ -116,16 +111,11 @@ def list_differences(old: Any, new: Any) -> str:
     if not is_short([old, new], COMPARED.deepdiff_parts):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
-    found = [
-        format_json_pointer(path) or "the whole value"
-        for path in sorted(set(_find_differences(old, new)))
-    ]
-    more = (
-        f" and {len(found) - COMPARED.listed_paths} more"
-        if len(found) > COMPARED.listed_paths
-        else ""
-    )
-    return ", ".join(found[: COMPARED.listed_paths]) + more
+    pointers = map(format_json_pointer, sorted(set(_find_differences(old, new))))
+    found = [pointer or "the whole value" for pointer in pointers]
+    shown = ", ".join(found[: COMPARED.listed_paths])
+    more = len(found) - COMPARED.listed_paths
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:

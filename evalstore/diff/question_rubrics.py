@@ -44,19 +44,16 @@ class RubricReads:
 
     def list_sources(self, index: int, path: str) -> tuple[str, ...]:
         """Return the keys of a question behind a part of a check."""
-        named = (
-            keys
-            for (at, name), keys in self.sources.items()
-            if at == index and f"{path}/".startswith(f"{name}/")
-        )
-        return next(named, ())
+        for (at, name), keys in self.sources.items():
+            if at == index and f"{path}/".startswith(f"{name}/"):
+                return keys
+        return ()
 
     def find_moved_parts(self, before: Row, after: Row) -> list[Pointer]:
         """Return the parts that differ between two questions."""
+        parts = sorted(self.parts)
         return [
-            part
-            for part in sorted(self.parts)
-            if not is_same(_view_part(before, part), _view_part(after, part))
+            one for one in parts if not is_same(_view_part(before, one), _view_part(after, one))
         ]
 
 
@@ -86,15 +83,11 @@ class RubricReaders:
         found = self.load(ref)
         value: dict[str, Any] = make_plain(found.value)
         rubric = read_rubric_state(value) if found.kind is Kind.RUBRIC else None
-        if rubric is None or any(
-            not is_cosmetic(key) for check in rubric.checks for key in check.extras
-        ):
+        if rubric is None or any(map(_has_unread_keys, rubric.checks)):
             raise EvalstoreError(f"{ref} cannot be read in full")
-        parts = {
-            part: ""
-            for check in rubric.checks
-            for part in KINDS[check.kind].question_parts(check.params)
-        }
+        parts: dict[Pointer, str] = {}
+        for check in rubric.checks:
+            parts |= dict.fromkeys(KINDS[check.kind].question_parts(check.params), "")
         for check in rubric.checks:
             if check.grading.holds_rubric and deep:
                 raise EvalstoreError(f"{ref} is nested too deeply")
@@ -122,6 +115,10 @@ class RubricReaders:
         if names is None:
             raise EvalstoreError(f"{ref} floats, or cannot be read")
         return [(name,) for name in names if name in BUILTIN_VARIABLES]
+
+
+def _has_unread_keys(check: CheckState) -> bool:
+    return not all(map(is_cosmetic, check.extras))
 
 
 def _list_references(check: CheckState) -> Iterator[str]:

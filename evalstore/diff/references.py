@@ -188,10 +188,8 @@ def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artif
     """
     if change.rule != _COMPOSITE:
         return False
-    if not any(
-        finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR
-        for finding in imported.findings
-    ):
+    major = {finding.rule for finding in imported.findings if finding.level is Bump.MAJOR}
+    if major.isdisjoint(_RULES_OF_UNSCORING):
         return False
     rubrics = [read_rubric_state(make_plain(side.value)) for side in sides]
     return not all(rubric and is_always_scored(rubric) for rubric in rubrics)

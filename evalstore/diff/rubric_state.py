@@ -206,17 +206,13 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         raise UnreadableError(
             "it has too many checks to compare one by one, or a threshold that no score reaches"
         )
-    ids = [check.id for check in rubric.checks]
+    ids, weights = [check.id for check in rubric.checks], scoring.weights
+    checks = []
+    for index, check in enumerate(rubric.checks):
+        weight = weights.get(check.id, Fraction(1))
+        checks.append(_read_check_state(index, check, weight, is_required=check.id in required))
     return RubricState(
-        checks=tuple(
-            _read_check_state(
-                index,
-                check,
-                scoring.weights.get(check.id, Fraction(1)),
-                is_required=check.id in required,
-            )
-            for index, check in enumerate(rubric.checks)
-        ),
+        checks=tuple(checks),
         combine=scoring.combine,
         threshold=scoring.threshold,
         missing=scoring.missing,
@@ -226,11 +222,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         # A weight or a required id of no check is read by nobody, but written: it belongs to what scoring
         # ignores.
         extras={
-            **{
-                f"weights/{id_}": str(weight)
-                for id_, weight in scoring.weights.items()
-                if id_ not in ids
-            },
+            **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in required if id_ not in ids},
             **{key: item for key, item in written.items() if key not in _SCORING_KEYS},
         },
@@ -241,6 +233,7 @@ def _read_check_state(
     index: int, check: Check, weight: Fraction, *, is_required: bool
 ) -> CheckState:
     kind = find_compared_kind(check.params)
+    known = {*_COMMON_KEYS, *KINDS[check.kind].params}
     return CheckState(
         token=f"c{index}",
         index=index,
@@ -253,9 +246,5 @@ def _read_check_state(
         negate=check.negate,
         weight=weight,
         is_required=is_required,
-        extras={
-            key: item
-            for key, item in check.params.items()
-            if key not in {*_COMMON_KEYS, *KINDS[check.kind].params}
-        },
+        extras={key: item for key, item in check.params.items() if key not in known},
     )

@@ -47,6 +47,15 @@ class ComparisonSettings:
         return replace(self, overrides={}, accepted={})
 
 
+def _read_renames(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the former ids of questions, by dataset."""
+    renames = {}
+    for name, pairs in _get_mapping("renames", settings).items():
+        if name.startswith("dataset/") and isinstance(pairs, dict):
+            renames[name] = _read_text_mapping(f"renames: {name}", pairs)
+    return renames
+
+
 def read_comparison_settings(
     settings: Mapping[str, Any], profile: Profile | None = None
 ) -> ComparisonSettings:
@@ -58,11 +67,7 @@ def read_comparison_settings(
     return ComparisonSettings(
         profile=profile or _read_profile(settings.get("profile", Profile.SCORE)),
         cosmetic=frozenset(_read_text_list("cosmetic", settings.get("cosmetic", []))),
-        renames={
-            name: _read_text_mapping(f"renames: {name}", pairs)
-            for name, pairs in _get_mapping("renames", settings).items()
-            if name.startswith("dataset/") and isinstance(pairs, dict)
-        },
+        renames=_read_renames(settings),
         overrides=_read_overrides(_read_text_mapping("rules", _get_mapping("rules", settings))),
         rule_set=_read_rule_set(settings.get("rule_set", RULE_SETS[-1])),
     )

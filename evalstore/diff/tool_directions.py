@@ -79,10 +79,10 @@ def _direct_entry_edit(old: ToolEntry, new: ToolEntry, *, partial: bool) -> Dire
 def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> Direction | None:
     """Return what an entry does that takes fewer calls than another; None where it does not, or is not known to."""
     if loose.least != tight.least:
+        if loose.least > tight.least:
+            return None
         becomes_one_share_more = partial and not loose.least
-        return (
-            (EITHER if becomes_one_share_more else STRICTER) if loose.least < tight.least else None
-        )
+        return EITHER if becomes_one_share_more else STRICTER
     if loose.most != tight.most:
         lowered = loose.most is None or (tight.most is not None and tight.most < loose.most)
         return STRICTER if lowered else None
@@ -91,7 +91,9 @@ def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> D
     if _covers_entry(tight, loose):
         return NONE
     # Calls that no longer fit are freed from the entry's `max`.
-    return STRICTER if tight.most is None else EITHER if tight.least else LOOSER
+    if tight.most is None:
+        return STRICTER
+    return EITHER if tight.least else LOOSER
 
 
 def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:

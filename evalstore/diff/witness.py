@@ -268,43 +268,31 @@ class Replay:
         # `edited` check what is said of each statement is known.
         judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
-        return (
-            len(judged[0]) == len(shared) == len(judged[1])
-            and all(
-                token == edited
-                or judged[0][token] is judged[1][token]
-                or is_same_question(judged[0][token], judged[1][token])
-                for token in shared
-            )
-            and all(self._is_gradable(check) for state in states for check in state.checks)
-        )
+        if not len(judged[0]) == len(shared) == len(judged[1]):
+            return False
+        for token in shared - {edited}:
+            old, new = judged[0][token], judged[1][token]
+            if old is not new and not is_same_question(old, new):
+                return False
+        return all(self._is_gradable(check) for state in states for check in state.checks)
 
     def _list_judgements(self, states: States, edited: str = "") -> list[Mapping[str, Fraction]]:
         """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
-        checks = [
-            check for state in states for check in self._list_judges(state) if check.token != edited
-        ]
+        judges = chain.from_iterable(map(self._list_judges, states))
+        checks = [check for check in judges if check.token != edited]
         if not checks:
             return [{}]
         # The scores of two checks that ask the same are one list.
         possible = {check.token: list_possible_scores(check, self.load) for check in checks}
-        ends = [
-            {token: end(scores or _ENDS) for token, scores in possible.items()}
-            for end in (max, min)
-        ]
-        bars = (
-            (check, score)
-            for check in checks
-            for score in possible[check.token] or _list_bars(check)
-            if score not in _ENDS
-        )
-        # Checks that ask the same get the same.
-        between: list[Mapping[str, Fraction]] = [
-            {**end, **{other.token: score for other in checks if is_same_question(check, other)}}
-            for check, score in islice(bars, EVIDENCE.judged_scores)
-            for end in ends
-        ]
-        return [*ends, *between]
+        highest = {token: max(scores or _ENDS) for token, scores in possible.items()}
+        lowest = {token: min(scores or _ENDS) for token, scores in possible.items()}
+        judgements: list[Mapping[str, Fraction]] = [highest, lowest]
+        bars = _iterate_bars(checks, possible)
+        for check, score in islice(bars, EVIDENCE.judged_scores):
+            # Checks that ask the same get the same.
+            alike = {one.token: score for one in checks if is_same_question(check, one)}
+            judgements += [{**highest, **alike}, {**lowest, **alike}]
+        return judgements
 
     def _is_gradable(self, check: CheckState) -> bool:
         if not check.grading.holds_rubric:
@@ -351,11 +339,8 @@ class Replay:
         if (old.score, old.verdict) == (new.score, new.verdict):
             return None
         names = {check.token: check.id for state in states for check in self._list_judges(state)}
-        shown = tuple(
-            JudgedScore(names[token], score)
-            for token, score in judged.items()
-            if token in names and isinstance(score, Fraction)
-        )
+        scores = {token: score for token, score in judged.items() if isinstance(score, Fraction)}
+        shown = tuple(JudgedScore(names[one], scores[one]) for one in scores if one in names)
         output, question = attempt.sample.output, attempt.sample.question
         return Witness(
             output.text,
@@ -456,16 +441,27 @@ def _fits(witness: Witness, direction: Direction) -> bool:
     return direction is EITHER or None not in {witness.old_score, witness.new_score}
 
 
+def _iterate_bars(
+    checks: Sequence[CheckState], possible: Mapping[str, Sequence[Fraction]]
+) -> Iterator[tuple[CheckState, Fraction]]:
+    """Yield the scores of each check between the ends."""
+    for check in checks:
+        for score in possible[check.token] or _list_bars(check):
+            if score not in _ENDS:
+                yield check, score
+
+
 def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
-    mine = [
-        check for state in change.states for check in state.checks if check.token == change.token
-    ]
-    return any(
-        (KINDS[check.kind].demands_calls and not build_records(change))
-        or KINDS[check.kind].reads_more_than_text(check.params)
-        for check in mine
-    )
+    for check in chain.from_iterable(state.checks for state in change.states):
+        if check.token != change.token:
+            continue
+        kind = KINDS[check.kind]
+        if kind.reads_more_than_text(check.params):
+            return True
+        if kind.demands_calls and not build_records(change):
+            return True
+    return False
 
 
 def _is_answerable(check: CheckState) -> bool:
