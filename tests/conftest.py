@@ -150,17 +150,24 @@ def git(tmp_path: Path) -> Callable[..., str]:
     """Run git in the repository `tmp_path/repo` (made on first use); every commit is a minute after the last."""
     repo = tmp_path / "repo"
 
-    def run(*argv: str, cwd: Path | None = None, stdin: str | None = None) -> str:
+    def run(*argv: str, cwd: Path | None = None, stdin: str | None = None, check: bool = True, **more: str) -> str:
         if not repo.exists():
             repo.mkdir()
             subprocess.run(["git", "init", "-q", str(repo)], check=True)
         run.minute += 1  # type: ignore[attr-defined]
         stamp = f"{1_760_000_000 + 60 * run.minute} +0000"  # type: ignore[attr-defined]
-        env = {**os.environ, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        env = {**os.environ, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp, **more}
         done = subprocess.run(
-            ["git", *argv], cwd=cwd or repo, env=env, input=stdin, capture_output=True, text=True, check=False
+            ["git", *argv],
+            cwd=cwd or repo,
+            env=env,
+            input=stdin,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0 or not check, done.stderr
         return done.stdout.strip()
 
     run.minute = -1  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import PushOutcome, Released
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, check_sound, rubric, set_traps
+from tests.release.shop import Shop, check_sound, rubric, set_traps
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}

@@ -19,7 +19,7 @@ from evalstore.store.listing import read_history
 from evalstore.store.repository import git as git_module
 from evalstore.store.repository.environment import GitEnvironment
 from evalstore.versions import Bump
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 from tests.rows import thin
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]
 

@@ -21,7 +21,7 @@ from evalstore.release.locking import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
-from tests.release.conftest import Shop, check_sound, count_killed, rubric
+from tests.release.shop import Shop, check_sound, count_killed, rubric
 
 pytestmark = pytest.mark.chaos
 

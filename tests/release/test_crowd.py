@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 
 pytestmark = pytest.mark.chaos
 

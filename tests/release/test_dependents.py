@@ -11,7 +11,7 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.release.values import PinnedVersion
 from evalstore.versions import Bump
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.release.conftest import Shop, check_sound, rubric
+from tests.release.shop import Shop, check_sound, rubric
 
 pytestmark = pytest.mark.chaos
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.release.conftest import JUDGE, Shop, judged, rubric
+from tests.release.shop import JUDGE, Shop, judged, rubric
 from tests.rows import thin
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")

@@ -14,7 +14,7 @@ from evalstore.release.verify import Verification, check_lock, verify
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import list_artifacts
 from evalstore.store.working_files import normalize_pieces
-from tests.release.conftest import JUDGE, Shop, rubric
+from tests.release.shop import JUDGE, Shop, rubric
 from tests.rows import thin
 
 FILES = ("rubrics/tone.yaml", "judges/accuracy.yaml", "datasets/web.yaml", "datasets/web.jsonl")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalstore.release.loosenings import find_loosenings
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 from tests.rows import mark_slow
 
 Cli = Callable[..., Any]

@@ -14,7 +14,7 @@ from evalstore.release import publish, recovery
 from evalstore.store.repository import writing
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.packs import build_pack, write_packed_objects
-from tests.release.conftest import Shop, check_sound, rubric
+from tests.release.shop import Shop, check_sound, rubric
 from tests.release.test_crash import before_git, killed, step
 
 NAMES = ("tone", "voice", "brief")

@@ -12,7 +12,7 @@ from evalstore.errors import RefError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.release_log import read_release_log
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, check_sound, rubric
+from tests.release.shop import Shop, check_sound, rubric
 
 Cli = Callable[..., Any]
 DATASET = "id: web\nversion: 1.0.0\nquestions:\n  - {id: a, input: Why?, rubric_ref: rubric/tone@1.0.0}\n"

@@ -21,7 +21,7 @@ from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.listing import list_artifacts
 from evalstore.store.repository import index
-from tests.release.conftest import Shop, check_sound, rubric, set_traps
+from tests.release.shop import Shop, check_sound, rubric, set_traps
 
 
 def test_staged_work_stays_staged_and_uncommitted(released: Shop) -> None:

@@ -11,7 +11,7 @@ from evalstore.release.version_choice import choose_version
 from evalstore.release.version_rules import VersionRule, judge_version
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump, parse_version
-from tests.release.conftest import Shop
+from tests.release.shop import Shop
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from evalstore.errors import RefusedError, UsageError
 from evalstore.release.version_choice import check_prerelease_label, choose_prerelease
 from evalstore.versions import Bump, parse_version
-from tests.release.conftest import Shop, check_sound, rubric
+from tests.release.shop import Shop, check_sound, rubric
 
 Cli = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.release.conftest import JUDGE, Shop, judged, rubric
+from tests.release.shop import JUDGE, Shop, judged, rubric
 from tests.rows import thin
 
 EXAMPLES = "examples:\n- {output: plain words, verdict: pass}\n- {output: simply said, verdict: fail}\n"

@@ -13,7 +13,7 @@ from evalstore.places import find_resource_folder
 from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
-from tests.release.conftest import JUDGE, Shop, judged, rubric
+from tests.release.shop import JUDGE, Shop, judged, rubric
 
 Cli = Callable[..., Any]
 

@@ -16,7 +16,7 @@ from evalstore.release.values import ArtifactState, Released
 from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
-from tests.release.conftest import JUDGE, Shop, rubric
+from tests.release.shop import JUDGE, Shop, rubric
 
 Cli = Callable[..., Any]
 DATASET = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nquestions: [{id: q, input: Hello?}]\n"

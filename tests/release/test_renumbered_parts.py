@@ -18,7 +18,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, check_sound
+from tests.release.shop import Shop, check_sound
 from tests.release.test_again import STEPS, add_check
 from tests.rows import thin
 

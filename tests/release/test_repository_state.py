@@ -14,7 +14,7 @@ from evalstore.release.values import ArtifactState
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import list_artifacts
 from evalstore.versions import Bump
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 
 LEDGER = ".evalstore/sums/rubric/tone"
 

@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError, SchemaError
 from evalstore.model.artifact import build_rows_name
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 
 ROW = '{"id": "%s", "input": "Why?"}\n'
 DEVICES = ["con", "lpt9"]  # tests/ground/test_text.py has them all

@@ -16,7 +16,7 @@ import pytest
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.store import ArtifactStore
-from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]
 

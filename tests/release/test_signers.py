@@ -17,7 +17,7 @@ from evalstore.model import Finding
 from evalstore.release.gate import GateOptions, check_change
 from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 

@@ -12,7 +12,7 @@ from evalstore.release.values import ArtifactState
 from evalstore.release.version_rules import VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
-from tests.release.conftest import JUDGE, Shop, judged, rubric
+from tests.release.shop import JUDGE, Shop, judged, rubric
 
 
 def test_what_is_as_released_is_not_listed(released: Shop) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 from tests.release.test_again import Team, add_check, team
 
 __all__ = ["team"]  # a fixture

@@ -17,7 +17,7 @@ import pytest
 from evalstore.documents import read_yaml
 from evalstore.store.pipeline_files import write_attributes
 from evalstore.store.scratch_clone import DRIVER
-from tests.release.conftest import Shop, rubric
+from tests.release.shop import Shop, rubric
 
 pytestmark = [pytest.mark.process, pytest.mark.chaos]
 

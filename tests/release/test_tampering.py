@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.release.shop import TONE, Shop, each_in_a_format, mixed, rules
 from tests.rows import thin
-
-from .conftest import TONE, World, each_in_a_format, rubric, rules
 
 TAG = f"refs/tags/{TONE}"
 PINS = (
@@ -24,103 +23,105 @@ PINS = (
 )
 
 
-def move(world: World, commit: str, tag: str = TONE) -> None:
-    world.git("tag", "-f", "-a", "-m", "release", tag, commit)
+def move(stocked: Shop, commit: str, tag: str = TONE) -> None:
+    stocked.git("tag", "-f", "-a", "-m", "release", tag, commit)
 
 
-def delete(world: World) -> None:
-    world.git("tag", "-d", TONE)
+def delete(stocked: Shop) -> None:
+    stocked.git("tag", "-d", TONE)
 
 
-def other_version(world: World) -> None:
-    move(world, world.git("rev-parse", "rubric/tone@1.1.0^{}"))
+def other_version(stocked: Shop) -> None:
+    move(stocked, stocked.git("rev-parse", "rubric/tone@1.1.0^{}"))
 
 
-def other_id(world: World) -> None:
-    move(world, world.evil(id_="other"))
+def other_id(stocked: Shop) -> None:
+    move(stocked, stocked.commit_evil(id_="other"))
 
 
-def foreign_object(world: World) -> None:
-    world.git("update-ref", TAG, world.git("rev-parse", "rubric/tone@1.1.0"))
+def foreign_object(stocked: Shop) -> None:
+    stocked.git("update-ref", TAG, stocked.git("rev-parse", "rubric/tone@1.1.0"))
 
 
-def nested(world: World) -> None:
-    move(world, "rubric/tone@1.1.0")
+def nested(stocked: Shop) -> None:
+    move(stocked, "rubric/tone@1.1.0")
 
 
-def no_commit(world: World) -> None:
-    move(world, "HEAD^{tree}")
+def no_commit(stocked: Shop) -> None:
+    move(stocked, "HEAD^{tree}")
 
 
-def symbolic(world: World) -> None:
-    world.git("tag", "-d", TONE)
-    world.git("symbolic-ref", TAG, "refs/heads/main")
+def symbolic(stocked: Shop) -> None:
+    stocked.git("tag", "-d", TONE)
+    stocked.git("symbolic-ref", TAG, "refs/heads/main")
 
 
-def moved(world: World) -> None:
-    move(world, world.evil())
+def moved(stocked: Shop) -> None:
+    move(stocked, stocked.commit_evil())
 
 
-def unlisted(world: World) -> None:
-    move(world, world.evil("9.9.9"), "rubric/tone@9.9.9")
+def unlisted(stocked: Shop) -> None:
+    move(stocked, stocked.commit_evil("9.9.9"), "rubric/tone@9.9.9")
 
 
-def another_deleted(world: World) -> None:
-    world.git("tag", "-d", "rubric/other@1.0.0")
+def another_deleted(stocked: Shop) -> None:
+    stocked.git("tag", "-d", "rubric/other@1.0.0")
 
 
-def withdrawn(world: World) -> None:
-    world.git("tag", "-d", "rubric/tone@2.0.0")
-    world.write(".evalstore/sums/rubric/tone", "\n".join(world.lines("rubric/tone")[:-1]) + "\n")
-    world.commit(".evalstore/sums/rubric/tone")
+def withdrawn(stocked: Shop) -> None:
+    stocked.git("tag", "-d", "rubric/tone@2.0.0")
+    stocked.write(".evalstore/sums/rubric/tone", "\n".join(stocked.read_ledger("rubric/tone")[:-1]) + "\n")
+    stocked.commit(".evalstore/sums/rubric/tone")
 
 
-def rewritten(world: World) -> None:
+def rewritten(stocked: Shop) -> None:
     """Make all of history again, with another title in the same version, its line and its tags."""
-    text = rubric(title="Evil")
-    first = world.lines("rubric/tone")[0]
-    world.write("rubrics/tone.yaml", text)
+    text = mixed(title="Evil")
+    first = stocked.read_ledger("rubric/tone")[0]
+    stocked.write("rubrics/tone.yaml", text)
     line = f"1.0.0 {hashlib.sha256(text.encode()).hexdigest()}"
-    world.write(".evalstore/sums/rubric/tone", "\n".join([line, *world.lines("rubric/tone")[1:]]) + "\n")
+    stocked.write(".evalstore/sums/rubric/tone", "\n".join([line, *stocked.read_ledger("rubric/tone")[1:]]) + "\n")
     assert line != first
-    world.git("add", "rubrics", ".evalstore")
-    root = world.git("commit-tree", "-m", "All of it", world.git("write-tree"))
-    move(world, root)
-    world.git("checkout", "-q", "HEAD", "--", "rubrics")
-    world.git("add", "rubrics")
-    world.git(
-        "update-ref", "refs/heads/main", world.git("commit-tree", "-p", root, "-m", "The rest", world.git("write-tree"))
+    stocked.git("add", "rubrics", ".evalstore")
+    root = stocked.git("commit-tree", "-m", "All of it", stocked.git("write-tree"))
+    move(stocked, root)
+    stocked.git("checkout", "-q", "HEAD", "--", "rubrics")
+    stocked.git("add", "rubrics")
+    stocked.git(
+        "update-ref",
+        "refs/heads/main",
+        stocked.git("commit-tree", "-p", root, "-m", "The rest", stocked.git("write-tree")),
     )
 
 
-def rolled_back(world: World) -> None:
-    old = world.git("rev-parse", "rubric/tone@1.1.0^{}")
+def rolled_back(stocked: Shop) -> None:
+    old = stocked.git("rev-parse", "rubric/tone@1.1.0^{}")
     for tag in ("rubric/tone@2.0.0", "rubric/other@1.0.0", "dataset/answers@1.0.0"):
-        world.git("tag", "-d", tag)
-    world.git("update-ref", "refs/heads/main", old)
+        stocked.git("tag", "-d", tag)
+    stocked.git("update-ref", "refs/heads/main", old)
 
 
-def replaced(world: World) -> None:
+def replaced(stocked: Shop) -> None:
     names = ("", "^{commit}", "^{tree}", ":rubrics/tone.yaml")
     pairs = [
-        [world.git("rev-parse", f"rubric/tone@{version}{name}") for version in ("1.0.0", "2.0.0")] for name in names
+        [stocked.git("rev-parse", f"rubric/tone@{version}{name}") for version in ("1.0.0", "2.0.0")] for name in names
     ]
     for old, new in pairs:
-        world.git("replace", old, new)
+        stocked.git("replace", old, new)
 
 
-def shadowed(world: World) -> None:
-    evil = world.evil()
+def shadowed(stocked: Shop) -> None:
+    evil = stocked.commit_evil()
     for space in ("refs/heads/", "refs/remotes/", "refs/"):
-        world.git("update-ref", f"{space}{TONE}", evil)
-    world.write(f".git/{TONE}", f"{evil}\n")
-    world.write(".git/info/grafts", f"{world.git('rev-parse', TONE + '^{}')} {evil}\n")
+        stocked.git("update-ref", f"{space}{TONE}", evil)
+    stocked.write(f".git/{TONE}", f"{evil}\n")
+    stocked.write(".git/info/grafts", f"{stocked.git('rev-parse', TONE + '^{}')} {evil}\n")
 
 
 class Attack(NamedTuple):
     """One way to tamper: what verify finds without a lock, with one, and what the lock itself says."""
 
-    do: Callable[[World], None]
+    do: Callable[[Shop], None]
     alone: list[str]
     locked: list[str]
     checked: list[str]
@@ -141,7 +142,7 @@ RESOLUTION = {
     "it is a tag of a tag": Attack(nested, **seen("tag-invalid")),
     "it names a tree": Attack(no_commit, **seen("tag-invalid")),
     "it is a symbolic ref": Attack(symbolic, **seen("tag-invalid")),
-    "its blob holds other bytes under its id": Attack(World.forge, **seen("object-damaged")),
+    "its blob holds other bytes under its id": Attack(Shop.forge_blob, **seen("object-damaged")),
 }
 LEDGER = {
     "it moved to other content of the same id and version": Attack(moved, **seen("tag-moved")),
@@ -179,32 +180,32 @@ def test_there_are_sixteen_and_each_layer_sees_what_the_threats_say() -> None:
 
 
 @pytest.mark.parametrize(("name", "format_"), each_in_a_format(ATTACKS))
-def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], World], format_: str, name: str) -> None:
-    world, attack = of_format(format_), ATTACKS[name]
-    before = world.answers(PINS)
-    assert rules(world.verify()) == rules(world.check()) == []
-    attack.do(world)
-    assert (rules(world.alone()), rules(world.verify()), rules(world.check())) == attack[1:]
-    after = world.answers(pin for pin in PINS if pin != "rubric/tone@latest")
+def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], Shop], format_: str, name: str) -> None:
+    stocked, attack = of_format(format_), ATTACKS[name]
+    before = stocked.answers(PINS)
+    assert rules(stocked.verify()) == rules(stocked.check_lock()) == []
+    attack.do(stocked)
+    assert (rules(stocked.verify_without_lock()), rules(stocked.verify()), rules(stocked.check_lock())) == attack[1:]
+    after = stocked.answers(pin for pin in PINS if pin != "rubric/tone@latest")
     assert [pin for pin, answer in after.items() if answer not in {before[pin], "refused"}] == []
     if name in RESOLUTION | LEDGER:  # without a lock too, but for what floats
-        assert world.answer(TONE, locked=False) in {before[TONE], "refused"}
+        assert stocked.answer(TONE, locked=False) in {before[TONE], "refused"}
     if name in RESOLUTION:
-        assert after[TONE] == world.answer(TONE, locked=False) == "refused"
+        assert after[TONE] == stocked.answer(TONE, locked=False) == "refused"
 
 
 @pytest.mark.parametrize("name", thin((name for name in ATTACKS if name not in LOCAL_FILES), 12))
 def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
-    world: World, clone: Callable[..., World], name: str
+    stocked: Shop, clone: Callable[..., Shop], name: str
 ) -> None:
-    attack, mine = ATTACKS[name], clone(world)
-    before, held = mine.answers(PINS), mine.held()
+    attack, mine = ATTACKS[name], clone(stocked)
+    before, held = mine.answers(PINS), mine.read_lock()
     assert rules(mine.verify()) == []
-    attack.do(world)
+    attack.do(stocked)
     spaces = ("+refs/tags/*:refs/tags/*", "+refs/replace/*:refs/replace/*", "+refs/heads/*:refs/remotes/origin/*")
     mine.git("fetch", "-q", "--force", "--prune", "origin", *spaces)
     # HEAD is still the original one, so that its ledgers alone tell of every tag that is no longer what it was.
-    assert bool(mine.alone().findings) == (name not in HARMLESS)
+    assert bool(mine.verify_without_lock().findings) == (name not in HARMLESS)
     assert bool(mine.verify().findings) == (name not in HARMLESS)
     for pin, answer in mine.answers(pin for pin in PINS if pin != "rubric/tone@latest").items():
         assert answer in {before[pin], "refused"}
@@ -213,10 +214,10 @@ def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
     assert bool(mine.verify(held=held).findings) == (name not in HARMLESS)
 
 
-def test_a_forged_object_of_a_remote_does_not_travel(world: World, clone: Callable[..., World], tmp_path: Path) -> None:
-    mine = clone(world)
-    World.forge(world)
+def test_a_forged_object_of_a_remote_does_not_travel(stocked: Shop, clone: Callable[..., Shop], tmp_path: Path) -> None:
+    mine = clone(stocked)
+    Shop.forge_blob(stocked)
     mine.git("fetch", "-q", "--force", "origin", "+refs/tags/*:refs/tags/*")
     assert rules(mine.verify()) == []
-    world.git("clone", "-q", f"file://{world.path}", str(tmp_path / "second"), check=False)
+    stocked.git("clone", "-q", f"file://{stocked.top}", str(tmp_path / "second"), check=False)
     assert not (tmp_path / "second").exists()

@@ -17,8 +17,7 @@ from evalstore.lint import find_store_sources, validate
 from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from evalstore.places import find_resource_folder
 from evalstore.store import ArtifactStore
-
-from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
+from tests.release.shop import DATASET, TONE, Shop, judge, mixed, only, rules
 
 LOCK = "evalstore.lock"
 OID, SHA = "7" * 40, "ab" * 32
@@ -29,63 +28,63 @@ FULL = Lock(
 )
 
 
-def text(world: World) -> str:
-    return (world.path / LOCK).read_text()
+def text(stocked: Shop) -> str:
+    return (stocked.top / LOCK).read_text()
 
 
-def test_what_a_killed_lock_left_is_swept_by_the_next_that_writes(world: World) -> None:
-    left, other = world.path / ".evalstore.lock.4711.tmp", world.path / ".evalstore.lock.mine.tmp"
-    for file in (left, other, world.path / LOCK):
+def test_what_a_killed_lock_left_is_swept_by_the_next_that_writes(stocked: Shop) -> None:
+    left, other = stocked.top / ".evalstore.lock.4711.tmp", stocked.top / ".evalstore.lock.mine.tmp"
+    for file in (left, other, stocked.top / LOCK):
         file.write_bytes(b"half")
-    (world.path / LOCK).unlink()
-    world.lock()
+    (stocked.top / LOCK).unlink()
+    stocked.lock()
     assert (left.exists(), other.exists()) == (False, True)
 
 
-def test_a_lock_of_twelve_thousand_references_is_read_wherever_it_stands(world: World) -> None:
+def test_a_lock_of_twelve_thousand_references_is_read_wherever_it_stands(stocked: Shop) -> None:
     """It has more bytes than any other file that is read whole."""
     lock = Lock({f"rubric/tone_{number}@1.0.0": HELD for number in range(12_000)}, {})
     data = write_lock(lock)
     assert len(data) > 4 << 20
-    world.write(LOCK, data)
-    world.commit(LOCK)
-    assert world.held() == lock
-    world.git("clone", "-q", "--bare", ".", str(bare := world.path.parent / "bare.git"))
-    assert World(bare).held() == lock
+    stocked.write(LOCK, data)
+    stocked.commit(LOCK)
+    assert stocked.read_lock() == lock
+    stocked.git("clone", "-q", "--bare", ".", str(bare := stocked.top.parent / "bare.git"))
+    assert stocked.at(bare).read_lock() == lock
 
 
-def test_a_lock_that_nothing_could_read_is_not_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
-    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@1.1.0"))
-    before = text(world)
+def test_a_lock_that_nothing_could_read_is_not_written(stocked: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    stocked.release("judge/accuracy", "1.1.0", judge("1.1.0", ask="Right then?"))
+    stocked.write("rubrics/other.yaml", mixed("other").replace("accuracy@1.0.0", "accuracy@1.1.0"))
+    before = text(stocked)
     monkeypatch.setattr("evalstore.model.lock.LIMIT", len(before))
     with pytest.raises(LimitError, match=r"^evalstore\.lock: the lock would be larger than"):
-        world.lock()
-    assert text(world) == before
+        stocked.lock()
+    assert text(stocked) == before
 
 
-def findings(world: World, *, strict: bool = False) -> list[str]:
+def findings(stocked: Shop, *, strict: bool = False) -> list[str]:
     """Return the rules that validate finds broken."""
 
     def look(store: ArtifactStore) -> Any:
-        sources = list(find_store_sources(world.path))
+        sources = list(find_store_sources(stocked.top))
         return validate(
             sources, load=store.read_artifact, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs
         )
 
-    return [one.rule for one in world.ask(look).findings if one.rule.startswith("reference")]
+    return [one.rule for one in stocked.ask(look).findings if one.rule.startswith("reference")]
 
 
-def test_it_holds_version_tag_object_commit_blob_digests_rows_and_the_ledgers(world: World) -> None:
-    held = world.held()
+def test_it_holds_version_tag_object_commit_blob_digests_rows_and_the_ledgers(stocked: Shop) -> None:
+    held = stocked.read_lock()
     assert list(held.refs) == ["judge/accuracy@1.0.0", TONE, "rubric/tone@^1"]
     names = ("rubric/tone@1.1.0", "rubric/tone@1.1.0^{}", "rubric/tone@1.1.0:rubrics/tone.yaml")
     one = held.refs["rubric/tone@^1"]
     assert (one.version, one.tag_object, one.commit, one.blob) == (
         "1.1.0",
-        *(world.git("rev-parse", name) for name in names),
+        *(stocked.git("rev-parse", name) for name in names),
     )
-    assert (one.digest, one.scoring_digest) == world.ask(
+    assert (one.digest, one.scoring_digest) == stocked.ask(
         lambda s: (s.resolve("rubric/tone@1.1.0").digest, s.resolve("rubric/tone@1.1.0").scoring_digest)
     )
     assert {name: seen.lines for name, seen in held.ledgers.items()} == {
@@ -93,36 +92,36 @@ def test_it_holds_version_tag_object_commit_blob_digests_rows_and_the_ledgers(wo
     }  # fmt: skip
 
 
-def test_running_it_twice_changes_nothing(world: World) -> None:
-    before = (world.path / LOCK).stat()
-    again = world.lock()
+def test_running_it_twice_changes_nothing(stocked: Shop) -> None:
+    before = (stocked.top / LOCK).stat()
+    again = stocked.lock()
     assert not again.written
     assert not [one for one in again.refs if one.changed]
-    assert (world.path / LOCK).stat().st_mtime_ns == before.st_mtime_ns
-    (world.path / LOCK).write_text(text(world).replace("\n", "\r\n"))
-    assert world.lock().written
-    assert "\r" not in text(world)
+    assert (stocked.top / LOCK).stat().st_mtime_ns == before.st_mtime_ns
+    (stocked.top / LOCK).write_text(text(stocked).replace("\n", "\r\n"))
+    assert stocked.lock().written
+    assert "\r" not in text(stocked)
 
 
-def test_the_rows_beside_a_dataset_are_held_too(world: World) -> None:
-    world.write("evalstore.yaml", "targets: {nightly: {dataset: dataset/answers@1.0}}\n")
-    world.lock()
-    held = world.held().refs["dataset/answers@1.0"]
-    assert held.rows == world.git("rev-parse", "dataset/answers@1.0.0:datasets/answers.jsonl")
+def test_the_rows_beside_a_dataset_are_held_too(stocked: Shop) -> None:
+    stocked.write("evalstore.yaml", "targets: {nightly: {dataset: dataset/answers@1.0}}\n")
+    stocked.lock()
+    held = stocked.read_lock().refs["dataset/answers@1.0"]
+    assert held.rows == stocked.git("rev-parse", "dataset/answers@1.0.0:datasets/answers.jsonl")
     # The same YAML beside other rows, under the same tag: no digest and no ledger tells.
-    evil = world.aside(datasets__answers='{"id": "a", "input": "Evil?"}\n')
-    world.git("tag", "-f", "-a", "-m", "x", "dataset/answers@1.0.0", evil)
-    assert rules(world.alone()) == []
-    assert rules(world.verify()) == ["tag-moved"]
+    evil = stocked.commit_aside(datasets__answers='{"id": "a", "input": "Evil?"}\n')
+    stocked.git("tag", "-f", "-a", "-m", "x", "dataset/answers@1.0.0", evil)
+    assert rules(stocked.verify_without_lock()) == []
+    assert rules(stocked.verify()) == ["tag-moved"]
     with pytest.raises(RefusedError, match=r"the rows of dataset/answers@1\.0 changed since it was locked"):
-        world.ask(lambda store: store.resolve("dataset/answers@1.0"))
+        stocked.ask(lambda store: store.resolve("dataset/answers@1.0"))
 
 
-def test_what_is_referred_to_is_followed_as_it_was_released(world: World) -> None:
+def test_what_is_referred_to_is_followed_as_it_was_released(stocked: Shop) -> None:
     """The working rubric pins a judge of its own; scoring by the released dataset reads the released rubric's."""
-    world.release("judge/accuracy", "2.0.0", JUDGE.format(version="2.0.0", word="then"))
-    world.write("rubrics/tone.yaml", rubric(version="3.0.0").replace("accuracy@1.0.0", "accuracy@2.0.0"))
-    assert [one.ref for one in world.lock().refs] == [
+    stocked.release("judge/accuracy", "2.0.0", judge("2.0.0", ask="Right then?"))
+    stocked.write("rubrics/tone.yaml", mixed(version="3.0.0").replace("accuracy@1.0.0", "accuracy@2.0.0"))
+    assert [one.ref for one in stocked.lock().refs] == [
         "judge/accuracy@1.0.0",
         "judge/accuracy@2.0.0",
         TONE,
@@ -130,114 +129,114 @@ def test_what_is_referred_to_is_followed_as_it_was_released(world: World) -> Non
     ]
 
 
-def test_a_reference_that_is_held_does_not_float(world: World) -> None:
-    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
+def test_a_reference_that_is_held_does_not_float(stocked: Shop) -> None:
+    stocked.release("rubric/tone", "1.2.0", mixed(version="1.2.0", word="later"))
     held, free = (
-        world.ask(lambda store, lock=lock: (store if lock else store.without_lock()).resolve("rubric/tone@^1"))
+        stocked.ask(lambda store, lock=lock: (store if lock else store.without_lock()).resolve("rubric/tone@^1"))
         for lock in (True, False)
     )
     assert (held.version, held.floating, held.locked) == ("1.1.0", False, True)
     assert (free.version, free.floating, free.locked) == ("1.2.0", True, False)
-    assert findings(world, strict=True) == []
-    (world.path / LOCK).unlink()
-    assert findings(world) == ["reference-floating"]
+    assert findings(stocked, strict=True) == []
+    (stocked.top / LOCK).unlink()
+    assert findings(stocked) == ["reference-floating"]
 
 
-def test_it_keeps_what_it_held_and_moves_only_what_it_is_told_to(world: World) -> None:
-    world.write("rubrics/other.yaml", rubric("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@latest"))
-    world.lock()
-    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
-    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
-    held = {one.ref: one.version for one in world.lock().refs}
+def test_it_keeps_what_it_held_and_moves_only_what_it_is_told_to(stocked: Shop) -> None:
+    stocked.write("rubrics/other.yaml", mixed("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@latest"))
+    stocked.lock()
+    stocked.release("rubric/tone", "1.2.0", mixed(version="1.2.0", word="later"))
+    stocked.release("judge/accuracy", "1.1.0", judge("1.1.0", ask="Right then?"))
+    held = {one.ref: one.version for one in stocked.lock().refs}
     assert (held["rubric/tone@^1"], held["judge/accuracy@latest"]) == ("1.1.0", "1.0.0")
-    assert rules(world.check()) == []
-    moved = world.lock("rubric/tone", update=True)
+    assert rules(stocked.check_lock()) == []
+    moved = stocked.lock("rubric/tone", update=True)
     assert [(one.ref, one.previous, one.version) for one in moved.refs if one.changed] == [
         ("rubric/tone@^1", "1.1.0", "1.2.0")
     ]
-    moved = world.lock(update=True)
+    moved = stocked.lock(update=True)
     assert [(one.ref, one.previous, one.version) for one in moved.refs if one.changed] == [
         ("judge/accuracy@latest", "1.0.0", "1.1.0")
     ]
     with pytest.raises(RefError, match="nothing in this store refers to judge/nobody"):
-        world.lock("judge/nobody", update=True)
+        stocked.lock("judge/nobody", update=True)
 
 
-def test_a_branch_is_held_at_its_commit_until_it_is_moved(world: World) -> None:
-    world.write("rubrics/other.yaml", rubric("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@git:main"))
-    commit = world.git("rev-parse", "HEAD")
-    world.lock()
-    world.release("judge/accuracy", "2.0.0", JUDGE.format(version="2.0.0", word="then"))
-    found = world.ask(lambda store: store.resolve("judge/accuracy@git:main"))
+def test_a_branch_is_held_at_its_commit_until_it_is_moved(stocked: Shop) -> None:
+    stocked.write("rubrics/other.yaml", mixed("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@git:main"))
+    commit = stocked.git("rev-parse", "HEAD")
+    stocked.lock()
+    stocked.release("judge/accuracy", "2.0.0", judge("2.0.0", ask="Right then?"))
+    found = stocked.ask(lambda store: store.resolve("judge/accuracy@git:main"))
     assert (found.version, found.commit, found.locked) == ("1.0.0", commit, True)
-    assert rules(world.check()) == rules(world.verify()) == []
-    world.lock("judge/accuracy@git:main", update=True)
-    assert world.held().refs["judge/accuracy@git:main"].version == "2.0.0"
+    assert rules(stocked.check_lock()) == rules(stocked.verify()) == []
+    stocked.lock("judge/accuracy@git:main", update=True)
+    assert stocked.read_lock().refs["judge/accuracy@git:main"].version == "2.0.0"
 
 
-def test_what_changed_since_is_refused_and_never_locked_again_by_itself(world: World) -> None:
-    before = text(world)
-    world.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", world.evil("1.1.0"))
-    world.write(".evalstore/sums/rubric/tone", "")
-    world.commit(".evalstore/sums/rubric/tone")
+def test_what_changed_since_is_refused_and_never_locked_again_by_itself(stocked: Shop) -> None:
+    before = text(stocked)
+    stocked.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", stocked.commit_evil("1.1.0"))
+    stocked.write(".evalstore/sums/rubric/tone", "")
+    stocked.commit(".evalstore/sums/rubric/tone")
     for update in (False, True):
         with pytest.raises(RefusedError, match=r"does not continue the locked one|changed since it was locked"):
-            world.lock(update=update)
-    assert text(world) == before
+            stocked.lock(update=update)
+    assert text(stocked) == before
 
 
-def test_a_pin_that_changed_is_refused_even_where_it_is_told_to_update(world: World) -> None:
-    world.git("tag", "-f", "-a", "-m", "x", TONE, world.evil())
-    world.write(".evalstore/sums/rubric/tone", "\n".join(world.lines("rubric/tone")) + "\n")
+def test_a_pin_that_changed_is_refused_even_where_it_is_told_to_update(stocked: Shop) -> None:
+    stocked.git("tag", "-f", "-a", "-m", "x", TONE, stocked.commit_evil())
+    stocked.write(".evalstore/sums/rubric/tone", "\n".join(stocked.read_ledger("rubric/tone")) + "\n")
     with pytest.raises(RefusedError) as caught:
-        world.lock("rubric/tone", update=True)
+        stocked.lock("rubric/tone", update=True)
     assert caught.value.hint
     assert "evalstore verify rubric/tone" in caught.value.hint
 
 
-def test_a_reference_that_is_not_released_cannot_be_locked_and_nothing_is_written(world: World) -> None:
-    before = text(world)
-    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@7.0.0"))
+def test_a_reference_that_is_not_released_cannot_be_locked_and_nothing_is_written(stocked: Shop) -> None:
+    before = text(stocked)
+    stocked.write("rubrics/other.yaml", mixed("other").replace("accuracy@1.0.0", "accuracy@7.0.0"))
     with pytest.raises(RefError, match=r"^rubrics/other\.yaml:7:\d+: judge/accuracy has no version 7\.0\.0"):
-        world.lock()
-    assert text(world) == before
-    assert [(one.rule, one.file, one.line) for one in world.check().findings] == [
+        stocked.lock()
+    assert text(stocked) == before
+    assert [(one.rule, one.file, one.line) for one in stocked.check_lock().findings] == [
         ("reference-unlocked", "rubrics/other.yaml", 7)
     ]
 
 
-def test_a_working_file_is_none_that_a_lock_could_hold(world: World) -> None:
-    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@worktree"))
-    assert "judge/accuracy@worktree" not in [one.ref for one in world.lock().refs]
-    assert rules(world.check()) == []
+def test_a_working_file_is_none_that_a_lock_could_hold(stocked: Shop) -> None:
+    stocked.write("rubrics/other.yaml", mixed("other").replace("accuracy@1.0.0", "accuracy@worktree"))
+    assert "judge/accuracy@worktree" not in [one.ref for one in stocked.lock().refs]
+    assert rules(stocked.check_lock()) == []
 
 
-def test_a_lock_that_is_behind_is_said_with_place_and_next_step(world: World) -> None:
-    world.write("datasets/answers.yaml", DATASET.replace("tone@^1", "other@1.0.0"))
-    said = {one.rule: (one.file, one.line, one.hint) for one in world.check().findings}
+def test_a_lock_that_is_behind_is_said_with_place_and_next_step(stocked: Shop) -> None:
+    stocked.write("datasets/answers.yaml", DATASET.replace("tone@^1", "other@1.0.0"))
+    said = {one.rule: (one.file, one.line, one.hint) for one in stocked.check_lock().findings}
     again = "update the file: evalstore lock"
     assert said == {"reference-unlocked": ("datasets/answers.yaml", 3, again), "lock-unused": (LOCK, 18, again)}
-    assert world.lock().removed == ("rubric/tone@^1",)
-    assert rules(world.check()) == []
-    (world.path / LOCK).unlink()
-    assert only(world.check()).hint == "create and commit it: evalstore lock"
+    assert stocked.lock().removed == ("rubric/tone@^1",)
+    assert rules(stocked.check_lock()) == []
+    (stocked.top / LOCK).unlink()
+    assert only(stocked.check_lock()).hint == "create and commit it: evalstore lock"
 
 
-def test_blocks_are_sorted_so_that_two_branches_merge(world: World) -> None:
+def test_blocks_are_sorted_so_that_two_branches_merge(stocked: Shop) -> None:
     """One branch refers to something more, another to something else: git merges their locks without a conflict."""
     for branch, check in (
         ("one", "kind: llm_judge, judge_prompt_ref: judge/accuracy@^1"),
         ("two", "kind: composite, rubric_ref: rubric/tone@latest"),
     ):
-        world.git("checkout", "-q", "-b", branch, "main")
+        stocked.git("checkout", "-q", "-b", branch, "main")
         body = f"checks:\n  - {{{check}}}\nscoring: {{combine: all_pass}}\n"
-        world.write(f"rubrics/{branch}.yaml", f'id: {branch}\nversion: "1.0.0"\n{body}')
-        world.lock()
-        world.commit("rubrics", LOCK)
-    world.git("merge", "-q", "--no-edit", "one")
-    assert list(world.held().refs) == sorted(world.held().refs)
-    assert rules(world.check()) == rules(world.verify()) == []
-    assert not world.lock().written
+        stocked.write(f"rubrics/{branch}.yaml", f'id: {branch}\nversion: "1.0.0"\n{body}')
+        stocked.lock()
+        stocked.commit("rubrics", LOCK)
+    stocked.git("merge", "-q", "--no-edit", "one")
+    assert list(stocked.read_lock().refs) == sorted(stocked.read_lock().refs)
+    assert rules(stocked.check_lock()) == rules(stocked.verify()) == []
+    assert not stocked.lock().written
 
 
 # The file itself.
@@ -297,9 +296,9 @@ def test_every_cut_and_every_line_taken_out_is_another_lock_or_refused() -> None
 
 
 @pytest.mark.parametrize("stand_in", ["link", "folder", "conflict"])
-def test_a_lock_that_cannot_be_read_holds_everything_up(world: World, tmp_path: Path, stand_in: str) -> None:
+def test_a_lock_that_cannot_be_read_holds_everything_up(stocked: Shop, tmp_path: Path, stand_in: str) -> None:
     """Else a store would be read as if nothing was held."""
-    path = world.path / LOCK
+    path = stocked.top / LOCK
     held = path.read_text()
     path.unlink()
     if stand_in == "link":
@@ -310,15 +309,15 @@ def test_a_lock_that_cannot_be_read_holds_everything_up(world: World, tmp_path: 
     else:
         path.write_text(f"<<<<<<< HEAD\n{held}=======\n{held}>>>>>>> other\n")
     with pytest.raises(LoadError, match=r"^evalstore\.lock"):
-        world.ask(lambda store: store.resolve(TONE))
+        stocked.ask(lambda store: store.resolve(TONE))
     with pytest.raises(LoadError, match=r"^evalstore\.lock"):
-        world.lock()
-    assert rules(world.check()) == rules(world.verify()) == ["lock-unreadable"]
+        stocked.lock()
+    assert rules(stocked.check_lock()) == rules(stocked.verify()) == ["lock-unreadable"]
 
 
-def test_validate_names_a_broken_lock_once(cli: Callable[..., Any], world: World) -> None:
-    (world.path / LOCK).write_text(text(world).replace("digest", "digests", 1))
-    ran = cli("-C", world.path, "validate", "--format", "json")
+def test_validate_names_a_broken_lock_once(cli: Callable[..., Any], stocked: Shop) -> None:
+    (stocked.top / LOCK).write_text(text(stocked).replace("digest", "digests", 1))
+    ran = cli("-C", stocked.top, "validate", "--format", "json")
     assert ran.code == 1
     found = [
         (one["rule"], one["file"], one["line"]) for one in json.loads(ran.out)["findings"] if one["severity"] == "error"
@@ -335,13 +334,13 @@ def test_a_reference_that_yaml_would_escape_is_not_locked(ref: str) -> None:
 # What reads the lock.
 
 
-def test_score_reads_what_is_held(cli: Callable[..., Any], world: World, tmp_path: Path) -> None:
-    world.write("evalstore.yaml", "unpinned: forbid\n")
-    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
+def test_score_reads_what_is_held(cli: Callable[..., Any], stocked: Shop, tmp_path: Path) -> None:
+    stocked.write("evalstore.yaml", "unpinned: forbid\n")
+    stocked.release("rubric/tone", "1.2.0", mixed(version="1.2.0", word="later"))
     (tmp_path / "outputs.jsonl").write_text('{"id": "a", "output": "please"}\n{"id": "b", "output": "thanks"}\n')
     ran = cli(
         "-C",
-        world.path,
+        stocked.top,
         "score",
         "dataset/answers@1.0.0",
         tmp_path / "outputs.jsonl",
@@ -356,47 +355,47 @@ def test_score_reads_what_is_held(cli: Callable[..., Any], world: World, tmp_pat
     assert [
         name for path in used for name in ("rubric/tone@1.1.0", "rubric/tone@1.2.0") if name in path.read_text()
     ] == ["rubric/tone@1.1.0"]
-    (world.path / LOCK).unlink()
+    (stocked.top / LOCK).unlink()
     ran = cli(
-        "-C", world.path, "score", "dataset/answers@1.0.0", tmp_path / "outputs.jsonl", "--out", tmp_path / "runs"
+        "-C", stocked.top, "score", "dataset/answers@1.0.0", tmp_path / "outputs.jsonl", "--out", tmp_path / "runs"
     )
     assert (ran.code, "floats" in ran.err) == (3, True)
 
 
 def test_diff_without_a_pin_compares_with_the_last_release_whatever_is_held(
-    cli: Callable[..., Any], world: World
+    cli: Callable[..., Any], stocked: Shop
 ) -> None:
-    world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", "judge/accuracy"))
-    world.lock()
-    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
-    ran = cli("-C", world.path, "diff", "judge/accuracy", "--format", "json")
+    stocked.write("rubrics/other.yaml", mixed("other").replace("judge/accuracy@1.0.0", "judge/accuracy"))
+    stocked.lock()
+    stocked.release("judge/accuracy", "1.1.0", judge("1.1.0", ask="Right then?"))
+    ran = cli("-C", stocked.top, "diff", "judge/accuracy", "--format", "json")
     assert json.loads(ran.out)["old"]["ref"] == "judge/accuracy@1.1.0"
 
 
-def test_a_block_that_its_reference_cannot_mean_is_refused(world: World) -> None:
-    held = world.held()
+def test_a_block_that_its_reference_cannot_mean_is_refused(stocked: Shop) -> None:
+    held = stocked.read_lock()
     wrong = {
         **held.refs,
         "rubric/tone@^1": held.refs[TONE].__class__(**{**_fields(held.refs["rubric/tone@^1"]), "version": "2.0.0"}),
     }
-    (world.path / LOCK).write_bytes(write_lock(Lock(wrong, held.ledgers)))
+    (stocked.top / LOCK).write_bytes(write_lock(Lock(wrong, held.ledgers)))
     with pytest.raises(
         EvalstoreError, match=r"evalstore\.lock:18: rubric/tone@\^1 is locked at 2\.0\.0, which its pin does not allow"
     ):
-        world.ask(lambda store: store.resolve("rubric/tone@^1"))
-    assert rules(world.check()) == ["lock-edited"]
+        stocked.ask(lambda store: store.resolve("rubric/tone@^1"))
+    assert rules(stocked.check_lock()) == ["lock-edited"]
 
 
 def _fields(held: LockEntry) -> dict[str, Any]:
     return {name: getattr(held, name) for name in LockEntry.__dataclass_fields__}
 
 
-def test_a_range_that_is_held_holds_the_version_that_it_means(world: World) -> None:
-    assert "rubric/tone@1.1.0" not in world.held().refs
-    world.git("checkout", "-q", "rubric/tone@1.0.0")  # whose ledger does not know the version yet
-    world.write(LOCK, world.git("show", "main:evalstore.lock") + "\n")
-    right = world.answer("rubric/tone@1.1.0")
-    assert world.ask(lambda store: store.resolve("rubric/tone@1.1.0").locked)
-    world.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", world.evil("1.1.0"))
-    assert world.answer("rubric/tone@1.1.0", locked=False) not in {right, "refused"}
-    assert world.answer("rubric/tone@1.1.0") == "refused"
+def test_a_range_that_is_held_holds_the_version_that_it_means(stocked: Shop) -> None:
+    assert "rubric/tone@1.1.0" not in stocked.read_lock().refs
+    stocked.git("checkout", "-q", "rubric/tone@1.0.0")  # whose ledger does not know the version yet
+    stocked.write(LOCK, stocked.git("show", "main:evalstore.lock") + "\n")
+    right = stocked.answer("rubric/tone@1.1.0")
+    assert stocked.ask(lambda store: store.resolve("rubric/tone@1.1.0").locked)
+    stocked.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", stocked.commit_evil("1.1.0"))
+    assert stocked.answer("rubric/tone@1.1.0", locked=False) not in {right, "refused"}
+    assert stocked.answer("rubric/tone@1.1.0") == "refused"
