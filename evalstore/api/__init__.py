@@ -80,11 +80,13 @@ if TYPE_CHECKING:
     from evalstore.diff.normal_artifact import normalize_artifact
     from evalstore.migration import (
         LossKind,
+        MigrationOptions,
         MigrationOutcome,
         MigrationReport,
         detect_file,
         export,
         migrate,
+        migrate_paths,
     )
     from evalstore.migration.merging.merge_driver import MergeSides, merge_file
     from evalstore.migration.sources import LegacyFile
@@ -184,11 +186,13 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.diff.normal_artifact": ("normalize_artifact",),
     "evalstore.migration": (
         "LossKind",
+        "MigrationOptions",
         "MigrationOutcome",
         "MigrationReport",
         "detect_file",
         "export",
         "migrate",
+        "migrate_paths",
     ),
     "evalstore.migration.merging.merge_driver": ("MergeSides", "merge_file"),
     "evalstore.migration.sources": ("LegacyFile",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,7 +48,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 )
 @click.option(
     "--from",
-    "format_",
+    "source_format",
     type=FormatChoice(list_formats()),
     metavar="FORMAT",
     help=f"The format, instead of detecting it: {', '.join(list_formats())}.",
@@ -114,21 +114,16 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="Also write the report to FILE: JSON, or by its ending .md or .txt.",
 )
 @add_output_options((*PLAIN_FORMATS, "markdown"))
-def command(  # noqa: PLR0913, PLR0917  # click's options
+def command(  # noqa: PLR0913  # one parameter for each option that is not of the migration
     settings: CommandSettings,
     paths: tuple[str, ...],
+    *,
     into: str | None,
-    format_: str | None,
-    dialect: str | None,
     judges_from: str | None,
-    force: bool,  # noqa: FBT001  # click's flags
-    keep: bool,  # noqa: FBT001
-    merge: bool,  # noqa: FBT001
-    share: str | None,
-    dry_run: bool,  # noqa: FBT001
-    strict: bool,  # noqa: FBT001
+    strict: bool,
     allow: str | None,
     report: str | None,
+    **options: Any,
 ) -> ExitCode:
     """Turn legacy grader files into rubrics and datasets, losing nothing.
 
@@ -143,9 +138,21 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     1. Renamed suites and cases are recognised. What no source needs any longer is listed, never
     deleted.
     """
-    from evalstore.api import MigrationOutcome, migrate
+    from evalstore.api import MigrationOptions, MigrationOutcome, migrate_paths
 
-    if force + keep + merge > 1:
+    files: list[LegacyFile] = []
+
+    def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
+        files.extend(sources)
+        return make_watch("planning", quiet=settings.quiet)(sources)
+
+    migrating = MigrationOptions(
+        judges_from=None if judges_from is None else settings.path / judges_from,
+        watch=watch,
+        watch_survey=make_watch("reading", quiet=settings.quiet),
+        **options,
+    )
+    if migrating.force + migrating.keep + migrating.merge > 1:
         raise UsageError(
             "--force, --keep and --merge exclude each other", hint="use only one of them"
         )
@@ -159,26 +166,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     store = settings.path / into if into else _find_store(settings.path)
     for root in (settings.path, store) if report else ():
         refuse_links_below(root, settings.path / str(report))
-    files: list[LegacyFile] = []
-
-    def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
-        files.extend(sources)
-        return make_watch("planning", quiet=settings.quiet)(sources)
-
-    result = migrate(
-        [settings.path / path for path in paths],
-        into=store,
-        format=format_,
-        dialect=dialect,
-        dry_run=dry_run,
-        force=force,
-        judges_from=None if judges_from is None else settings.path / judges_from,
-        keep=keep,
-        merge=merge,
-        share=share,
-        watch=watch,
-        watch_survey=make_watch("reading", quiet=settings.quiet),
-    )
+    result = migrate_paths([settings.path / path for path in paths], store, migrating)
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"
     settings.print_result(result, at=store)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
         ExportResult,
         UnexportedFile,
     )
-    from evalstore.migration.migration import migrate
+    from evalstore.migration.migration import migrate, migrate_paths
+    from evalstore.migration.options import MigrationOptions
     from evalstore.migration.outcome import (
         FileState,
         FormatGuess,
@@ -33,6 +34,7 @@ __all__ = [
     "FormatGuess",
     "LossKind",
     "MigrationEntry",
+    "MigrationOptions",
     "MigrationOutcome",
     "MigrationReport",
     "MigrationSource",
@@ -43,6 +45,7 @@ __all__ = [
     "export",
     "list_formats",
     "migrate",
+    "migrate_paths",
 ]
 
 # The merge driver, which git starts for every file that both sides changed, needs none of them.
@@ -52,7 +55,8 @@ __getattr__ = import_lazily(
         ".detect": ("detect_file",),
         ".export": ("export",),
         ".exporting.export_result": ("ExportedFile", "ExportResult", "UnexportedFile"),
-        ".migration": ("migrate",),
+        ".migration": ("migrate", "migrate_paths"),
+        ".options": ("MigrationOptions",),
         ".outcome": (
             "FileState",
             "FormatGuess",

@@ -14,7 +14,6 @@ from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedErr
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.merging.artifact_merge import (
-    ConflictSide,
     digest_content,
     digest_parts,
     read_base_parts,
@@ -26,18 +25,19 @@ from evalstore.migration.merging.stored_artifacts import (
     locate_rows,
     put_rows,
 )
+from evalstore.migration.options import MigrationOptions
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import plan_file, refuse_late_files
 from evalstore.migration.prompts.program_prompts import ProgramFolder, find_prompts
 from evalstore.migration.shared_rubrics import Share
-from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
+from evalstore.migration.source_results import ReadingContext, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.suites.suite_artifacts import StoreTarget
 from evalstore.migration.suites.suite_names import SuiteFacts
 from evalstore.migration.suites.suite_places import SuiteIdentity, list_rubric_ids, place_suites
-from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
+from evalstore.migration.table import FormatTable, check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
 from evalstore.progress import Watch
@@ -197,56 +197,80 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     require_types(
         "migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType))
     )
-    if is_git_directory(root := Path(into)):
-        raise RefusedError(
-            f"{into} is a bare repository and has no files", hint="name another folder with --into"
-        )
-    known_tables = load_tables(format)
-    check_dialect(dialect, known_tables)
+    options = MigrationOptions(
+        source_format=format,
+        dialect=dialect,
+        dry_run=dry_run,
+        force=force,
+        keep=keep,
+        merge=merge,
+        share=share,
+        judges_from=judges_from,
+        watch=watch,
+        watch_survey=watch_survey,
+    )
     # A str is iterable too: "/" would be the first of its paths.
-    all_paths = list(map(Path, [paths] if isinstance(paths, Path | str) else paths))
-    sources = find_sources(all_paths, root)
-    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
-    side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
+    all_paths = [paths] if isinstance(paths, Path | str) else paths
+    return migrate_paths(list(map(Path, all_paths)), Path(into), options)
+
+
+def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) -> MigrationReport:
+    """Turn the legacy files at `paths` into rubrics and datasets of the store at `root`, all or nothing."""
+    if is_git_directory(root):
+        raise RefusedError(
+            f"{root} is a bare repository and has no files", hint="name another folder with --into"
+        )
+    known_tables = load_tables(options.source_format)
+    check_dialect(options.dialect, known_tables)
+    sources = find_sources(paths, root)
     open_: AbstractContextManager[StagedWrites | None] = (
-        nullcontext() if dry_run else open_stage(root)
+        nullcontext() if options.dry_run else open_stage(root)
     )
     with open_ as stage, ExitStack() as stack:
         releases = ReleaseLookup(root, stack)
-        program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-        prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
-        options = MigrationOptions(
-            known_tables, is_forced=format is not None, dialect=dialect, prompts=prompts
-        )
-        suites = _survey_suites(watch_survey(sources), options)
+        context = _make_context(known_tables, root, options)
+        suites = _survey_suites(options.watch_survey(sources), context)
         stored = StoredArtifacts.read(root, releases.load_last)
         places, gone = place_suites(
-            suites, stored, find_gone(all_paths, root), find_missing(all_paths, root)
+            suites, stored, find_gone(paths, root), find_missing(paths, root)
         )
         names, ids = ArtifactNames(), list_rubric_ids(suites, places, stored)
         target = StoreTarget(
             stored,
             names,
-            side,
+            options.side,
             releases.find,
             releases.load_base,
-            share=None if share is None else Share(share),
+            share=None if options.share is None else Share(options.share),
             new_share=_choose_new_share(suites, places),
             rubric_ids=ids,
         )
         plan = partial(_plan_suite, places=places, target=target)
         results, files, claimed = _plan_files(
-            read_sources(watch(sources), replace(options, plan=plan)), root, stage
+            read_sources(options.watch(sources), replace(context, plan=plan)), root, stage
         )
         files += list_orphans(stored, places, gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(
-            dialect, {result.source.format for result in results} - {None}, known_tables
+            options.dialect, {result.source.format for result in results} - {None}, known_tables
         )
         if stage:
             refuse_late_files(files, root)
             stage.commit()
-    return _make_report(results, files, dry_run=dry_run, recovered=bool(stage and stage.recovered))
+    recovered = bool(stage and stage.recovered)
+    return _make_report(results, files, dry_run=options.dry_run, recovered=recovered)
+
+
+def _make_context(
+    tables: Sequence[FormatTable], root: Path, options: MigrationOptions
+) -> ReadingContext:
+    program = None if options.judges_from is None else ProgramFolder.open(Path(options.judges_from))
+    return ReadingContext(
+        tables,
+        is_forced=options.source_format is not None,
+        dialect=options.dialect,
+        prompts={table.format: find_prompts(program, root, table) for table in tables},
+    )
 
 
 def _plan_files(
@@ -286,20 +310,20 @@ def _make_report(
     )
 
 
-def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> list[SuiteFacts]:
+def _survey_suites(sources: Iterable[LegacyFile], context: ReadingContext) -> list[SuiteFacts]:
     """Read all sources once for what their suites are called: an id depends on none that is found later.
 
     They are read again to be planned: what was kept of them would grow with their number.
     """
     facts: list[SuiteFacts] = []
 
-    def survey(context: SourceContext) -> SourcePlan:
-        suite = survey_source(context)
+    def survey(source: SourceContext) -> SourcePlan:
+        suite = survey_source(source)
         facts.extend([suite] if suite else [])
         # A target says that the files which the suite includes are its own.
         return SourcePlan({}, (), suite.file if suite else None)
 
-    for _ in read_sources(sources, replace(options, plan=survey)):
+    for _ in read_sources(sources, replace(context, plan=survey)):
         pass
     return facts
 

@@ -33,8 +33,8 @@ _NO_PLAN = SourcePlan({}, ())
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationOptions:
-    """What reading any source needs: the tables, the user's options, and what plans a source that was read.
+class ReadingContext:
+    """What reading any source needs: the tables, the options, and what plans a source that was read.
 
     `matches` are the formats found so far, by the name and the hash of a file: every source is read
     twice.
@@ -63,14 +63,12 @@ class SourceResult:
     waits: bool = False
 
 
-def read_sources(
-    sources: Iterable[LegacyFile], options: MigrationOptions
-) -> Iterator[SourceResult]:
+def read_sources(sources: Iterable[LegacyFile], context: ReadingContext) -> Iterator[SourceResult]:
     """Yield the results of sources; a companion, whose cases came with a suite, is not migrated again."""
     waiting: list[tuple[LegacyFile, MigrationSource]] = []
     suites: dict[str, MigrationSource] = {}
     for file in sources:
-        result = _read_source(file, options)
+        result = _read_source(file, context)
         if result.waits:
             waiting.append((file, result.source))
             continue
@@ -89,11 +87,11 @@ def read_sources(
             )
             yield SourceResult(taken, _NO_PLAN)
         else:
-            yield _read_source(file, options, may_wait=False)
+            yield _read_source(file, context, may_wait=False)
 
 
 def _read_source(
-    file: LegacyFile, options: MigrationOptions, *, may_wait: bool = True
+    file: LegacyFile, context: ReadingContext, *, may_wait: bool = True
 ) -> SourceResult:
     if file.skip_reason:
         source = MigrationSource(file.name, "", None, None, 1.0, file.skip_reason)
@@ -114,19 +112,19 @@ def _read_source(
         # An unparsable file that mentions no root key of any format is not worth an entry.
         is_ours = any(
             has_key_mention(data, file.name, key)
-            for table in options.tables
+            for table in context.tables
             for key in table.root_keys
         )
         return _refuse_broken(
             file,
             sha256,
             error,
-            skipped=file.in_folder and not is_ours and not _has_suite_name(file, options),
+            skipped=file.in_folder and not is_ours and not _has_suite_name(file, context),
         )
     loaded: dict[str, Document] = {}
     load_named = partial(_load_companion, file, loaded)
-    value, list_files = _follow_lists(document.value, file, options.tables, load_named)
-    match = _find_match(value, file, sha256, options)
+    value, list_files = _follow_lists(document.value, file, context.tables, load_named)
+    match = _find_match(value, file, sha256, context)
     source = MigrationSource(
         file.name, sha256, None, None, match.confidence, match.reason, also=match.also
     )
@@ -134,21 +132,21 @@ def _read_source(
     is_known = match.shape or (match.table and may_have_companions(match.table))
     if may_wait and is_known and isinstance(document.value, list):
         return SourceResult(source, _NO_PLAN, waits=True)
-    if match.table is None or (match.confidence < SURE and not options.is_forced):
-        may_skip = file.in_folder and not _has_suite_name(file, options)
+    if match.table is None or (match.confidence < SURE and not context.is_forced):
+        may_skip = file.in_folder and not _has_suite_name(file, context)
         result = _pass_over(
-            source, document, match, count_cases(value, match, options.tables), may_skip=may_skip
+            source, document, match, count_cases(value, match, context.tables), may_skip=may_skip
         )
         return replace(result, companions=list_files) if match.shape else result
     companions: dict[str, Document] = {}
-    dialect = options.dialect if options.dialect in match.table.dialects else None
+    dialect = context.dialect if context.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
-    prompts = options.prompts[match.table.format]
+    prompts = context.prompts[match.table.format]
     legacy = LegacySource(
         document, file.name, sha256, load, dialect, broken, prompts, file.list_companions
     )
     return _extract_source(
-        replace(source, format=match.table.format), legacy, match.table, companions, options
+        replace(source, format=match.table.format), legacy, match.table, companions, context
     )
 
 
@@ -157,10 +155,10 @@ def _extract_source(
     legacy: LegacySource,
     table: FormatTable,
     companions: Mapping[str, Document],
-    options: MigrationOptions,
+    context: ReadingContext,
 ) -> SourceResult:
     extraction = refuse_unscored(run_reader(legacy, table))
-    plan = options.plan(SourceContext(extraction, legacy, table, companions))
+    plan = context.plan(SourceContext(extraction, legacy, table, companions))
     source = replace(source, dialect=extraction.dialect, target=plan.target)
     files = find_companion_files(extraction, companions, legacy.file) if plan.target else ()
     return SourceResult(source, plan, companions=tuple(files))
@@ -216,17 +214,15 @@ def _follow_lists(
     return {**value, **followed} if files and has_paths else value, tuple(files)
 
 
-def _find_match(
-    value: Any, file: LegacyFile, sha256: str, options: MigrationOptions
-) -> FormatMatch:
-    if options.is_forced:
-        return take_format(value, options.tables[0], is_named=not file.in_folder)
-    if (file.name, sha256) not in options.matches:
-        match = detect_format(value, options.tables)
-        options.matches[file.name, sha256] = replace(
+def _find_match(value: Any, file: LegacyFile, sha256: str, context: ReadingContext) -> FormatMatch:
+    if context.is_forced:
+        return take_format(value, context.tables[0], is_named=not file.in_folder)
+    if (file.name, sha256) not in context.matches:
+        match = detect_format(value, context.tables)
+        context.matches[file.name, sha256] = replace(
             match, weights=()
         )  # they explain it, and are long
-    return options.matches[file.name, sha256]
+    return context.matches[file.name, sha256]
 
 
 def _refuse_broken(
@@ -278,6 +274,6 @@ def _pass_over(
     return SourceResult(source, SourcePlan({}, () if may_skip else (entry,)), skipped=may_skip)
 
 
-def _has_suite_name(file: LegacyFile, options: MigrationOptions) -> bool:
+def _has_suite_name(file: LegacyFile, context: ReadingContext) -> bool:
     """Whether a file is called as the suites of a format are: no format takes it, and somebody will miss it."""
-    return PurePosixPath(file.name).name in {table.named_by_folder for table in options.tables}
+    return PurePosixPath(file.name).name in {table.named_by_folder for table in context.tables}

@@ -11,7 +11,9 @@ import pytest
 from evalstore.audits import AuditOptions
 from evalstore.cli.audit import command as audit
 from evalstore.cli.judging import JudgeOption
+from evalstore.cli.migrate import command as migrate
 from evalstore.cli.score import command as score
+from evalstore.migration import MigrationOptions
 from evalstore.scoring import ScoringOptions
 
 OUTPUT = frozenset({"format", "quiet", "verbose"})
@@ -33,13 +35,19 @@ CASES = {
         frozenset(
             ["dataset", "outputs", "out", "worktree", "fail_under", "min_scored", "corrected", "saves", "dry_run"]
         ),
-        frozenset({"at", "today"}),
+        frozenset({"at", "today", "judges"}),
     ),
     "audit": Case(
         audit,
         AuditOptions,
         frozenset(["run_a", "run_b", "only", "question", "conditions", "max_ungraded", "undecided"]),
-        frozenset({"moved"}),
+        frozenset({"moved", "judges"}),
+    ),
+    "migrate": Case(
+        migrate,
+        MigrationOptions,
+        frozenset(["paths", "into", "strict", "allow", "report"]),
+        frozenset({"watch", "watch_survey"}),
     ),
 }
 
@@ -48,4 +56,4 @@ CASES = {
 def test_the_options_of_a_command_are_the_fields_of_a_value(case: Case) -> None:
     names = {str(param.name) for param in case.command.params if not isinstance(param, JudgeOption)}
     options = names - case.own - OUTPUT
-    assert {field.name for field in fields(case.type)} == options | case.made | {"judges"}
+    assert {field.name for field in fields(case.type)} == options | case.made
