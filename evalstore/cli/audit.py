@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,7 +23,7 @@ from evalstore.cli.progress import make_count_watch
 from evalstore.errors import EvalstoreError, ExitCode, GitError, LostGradersError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, AuditOptions, Condition, RecordReport, SliceKind
+    from evalstore.api import AuditOptions, Condition, RecordReport, SliceKind
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -148,37 +148,47 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
     moved = _MOST_MOVED if settings.format == "html" else 0
     auditing = AuditOptions(moved=moved, **options)
+    asked = _Asked(only, question, conditions, max_ungraded, undecided)
     paths = settings.path / run_a, settings.path / run_b
     grading = {
         "--ask": auditing.ask,
-        "--question": question is not None,
+        "--question": asked.question is not None,
         "--by": auditing.by is not None,
         "--allow-drift": auditing.allow_drift,
     }
     reason = find_record_reason(*paths)
     if not reason:
-        if only:
+        if asked.only:
             raise UsageError("--only chooses among results of other tools, and these are runs")
         try:
-            return _audit_runs(
-                settings, (run_a, run_b), auditing, question, conditions, max_ungraded, undecided
-            )
+            return _audit_runs(settings, (run_a, run_b), auditing, asked)
         except (GitError, LostGradersError) as error:
             reason = _explain_loss(settings, error, paths, grading)
     _refuse_beside_records(grading, reason)
-    compared = _compare_records(settings, (run_a, run_b), conditions, max_ungraded, only, reason)
+    compared = _compare_records(settings, (run_a, run_b), asked, reason)
     settings.print_result(compared)
-    return _choose_exit_code(_find_answer(compared.results), undecided)
+    return asked.choose_exit_code(compared.results)
 
 
-def _audit_runs(  # noqa: PLR0913, PLR0917  # the options of the command line
-    settings: CommandSettings,
-    runs: tuple[Path, Path],
-    auditing: AuditOptions,
-    question: str | None,
-    conditions: tuple[Condition, ...],
-    max_ungraded: Fraction,
-    undecided: str,
+class _Asked(NamedTuple):
+    """What the command line asks beside the audit itself: what is shown of it, and when it fails."""
+
+    only: dict[str, str]
+    question: str | None
+    conditions: tuple[Condition, ...]
+    max_ungraded: Fraction
+    undecided: str
+
+    def choose_exit_code(self, results: Sequence[Any]) -> ExitCode:
+        """Return 0 where every condition holds, or is undecided and that passes; else 1."""
+        from evalstore.api import find_worst_answer
+
+        passes = {"holds"} | ({"cannot tell"} if self.undecided == "pass" else set())
+        return ExitCode.DONE if find_worst_answer(results) in passes else ExitCode.NO
+
+
+def _audit_runs(
+    settings: CommandSettings, runs: tuple[Path, Path], auditing: AuditOptions, asked: _Asked
 ) -> ExitCode:
     from evalstore.api import AuditReport, audit_runs, decide_conditions, grade_bare_outputs
 
@@ -188,13 +198,17 @@ def _audit_runs(  # noqa: PLR0913, PLR0917  # the options of the command line
         grade_bare_outputs(*paths, store, auditing.judges) as graded,
     ):
         paths = graded.read
-        if question is not None:
+        if asked.question is not None:
             from evalstore.api import view_question
 
             _refuse_beside_question(
-                {"--fail-on decides": bool(conditions), "--by sums up": auditing.by is not None}
+                {
+                    "--fail-on decides": bool(asked.conditions),
+                    "--by sums up": auditing.by is not None,
+                }
             )
-            settings.print_result(view_question(*paths, question, store, judges=auditing.judges))
+            view = view_question(*paths, asked.question, store, judges=auditing.judges)
+            settings.print_result(view)
             return ExitCode.DONE
         result = audit_runs(*paths, store, auditing)
         timelines, files = None, None
@@ -208,27 +222,16 @@ def _audit_runs(  # noqa: PLR0913, PLR0917  # the options of the command line
     result = replace(
         result, a=replace(result.a, run=str(runs[0])), b=replace(result.b, run=str(runs[1]))
     )
-    results = decide_conditions(result, conditions, max_ungraded=max_ungraded)
+    results = decide_conditions(result, asked.conditions, max_ungraded=asked.max_ungraded)
     settings.print_result(AuditReport(result, results, timelines, files))
     # With --max-ungraded 1, as in score, what the rest comes to is as good as a score.
-    if max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
+    if asked.max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
         return ExitCode.NO
-    return _choose_exit_code(_find_answer(results), undecided)
+    return asked.choose_exit_code(results)
 
 
-def _find_answer(results: Sequence[Any]) -> Answer:
-    from evalstore.api import find_worst_answer
-
-    return find_worst_answer(results)
-
-
-def _compare_records(  # noqa: PLR0913, PLR0917  # two files, and what is asked of them
-    settings: CommandSettings,
-    files: tuple[Path, Path],
-    conditions: tuple[Condition, ...],
-    max_ungraded: Fraction,
-    only: dict[str, str],
-    reason: str,
+def _compare_records(
+    settings: CommandSettings, files: tuple[Path, Path], asked: _Asked, reason: str
 ) -> RecordReport:
     from evalstore.api import RecordReport, compare_records, decide_record_conditions
     from evalstore.runs.imports.series_filter import SeriesFilter
@@ -237,15 +240,14 @@ def _compare_records(  # noqa: PLR0913, PLR0917  # two files, and what is asked 
         settings.path / files[0],
         settings.path / files[1],
         watch=make_count_watch("reading", quiet=settings.quiet),
-        choice=SeriesFilter(only) if only else None,
+        choice=SeriesFilter(asked.only) if asked.only else None,
         reason=reason,
     )
     found = replace(
         found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1]))
     )
-    return RecordReport(
-        found, decide_record_conditions(found, conditions, max_ungraded=max_ungraded)
-    )
+    results = decide_record_conditions(found, asked.conditions, max_ungraded=asked.max_ungraded)
+    return RecordReport(found, results)
 
 
 def _explain_loss(
@@ -283,8 +285,3 @@ def _refuse_beside_question(options: dict[str, bool]) -> None:
         raise UsageError(
             f"--question shows one question, but {used[0]} all of them", hint="use only one of them"
         )
-
-
-def _choose_exit_code(answer: Answer, undecided: str) -> ExitCode:
-    passes = {"holds"} | ({"cannot tell"} if undecided == "pass" else set())
-    return ExitCode.DONE if answer in passes else ExitCode.NO
