@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -25,7 +27,7 @@ from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Endpoint, Judges
+    from evalstore.api import ArtifactStore, Endpoint, Judges
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _add_against = click.option(
@@ -42,6 +44,47 @@ _add_dry_run = click.option(
     is_flag=True,
     help="Make no calls and write nothing; show how many calls it takes, or the diff.",
 )
+
+
+class _Writing(NamedTuple):
+    """Whether what is measured is not written into the judge's file, and whether nobody is asked either."""
+
+    no_write: bool
+    dry_run: bool
+
+
+def _add_writing_options(function: _F) -> _F:
+    """Add --no-write and --dry-run to a command, which gets them as one value `writing`."""
+
+    @_add_no_write
+    @_add_dry_run
+    @wraps(function)
+    def run_with_writing(*args: Any, no_write: bool, dry_run: bool, **options: Any) -> Any:
+        return function(*args, writing=_Writing(no_write, dry_run), **options)
+
+    return run_with_writing  # type: ignore[return-value]  # the wrapper takes other keywords
+
+
+def _measure(
+    settings: CommandSettings,
+    writing: _Writing,
+    open_job: Callable[[ArtifactStore], AbstractContextManager[Any]],
+    *,
+    measure: Callable[[Any], Any],
+    draft: Callable[[Any, Any], Any],
+) -> Any:
+    """Measure by a job, write what `draft` makes of it, and print it; None where only the plan of calls is shown."""
+    with settings.open_store() as store, open_job(store) as job:
+        if writing.dry_run and (plan := job.plan_calls()).calls:
+            settings.print_result(plan)
+            return None
+        found = measure(job)
+        if not writing.no_write:
+            made = draft(found, job)
+            found = made.result if writing.dry_run else made.write(store)
+    settings.print_warnings(found.notes)
+    settings.print_result(found)
+    return found
 
 
 @click.group(
@@ -148,22 +191,18 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     is_flag=True,
     help="Exit 1 unless the judge clearly beats a constant answer and judged at least 98 % of the rows.",
 )
-@_add_no_write
-@_add_dry_run
+@_add_writing_options
 @add_output_options((*PLAIN_FORMATS, "html"))
 @add_judge_options
-def validate(  # noqa: PLR0913  # one a word of the command line
+def validate(  # noqa: PLR0913  # one parameter for each option that is not of the measurement
     settings: CommandSettings,
     judge: str,
     *,
     labels: Path,
-    against: str | None,
-    threshold: Fraction,
-    variables: dict[str, str],
     check: bool,
-    no_write: bool,
-    dry_run: bool,
+    writing: _Writing,
     judges: Judges,
+    **options: Any,
 ) -> ExitCode:
     """Measure how well JUDGE agrees with people, and write that into its file.
 
@@ -178,26 +217,22 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     """
     from evalstore.api import MeasurementRequest, check_writable, draft_validation, open_measurement
 
-    if dry_run and settings.format not in PLAIN_FORMATS:
+    if writing.dry_run and settings.format not in PLAIN_FORMATS:
         raise UsageError("--dry-run cannot be a page", hint="--format text")
-    request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
-    if not no_write:
-        check_writable(judge, against)
-    with (
-        settings.open_store() as store,
-        open_measurement(request, store=store, judges=judges) as job,
-    ):
-        if dry_run and (plan := job.plan_calls()).calls:
-            settings.print_result(plan)
-            return ExitCode.DONE
-        agreement = job.measure_agreement()
-        if not no_write:
-            draft = draft_validation(agreement, job.judge.artifact, read_clock().date())
-            agreement = draft.result if dry_run else draft.write(store)
-    settings.print_warnings(agreement.notes)
-    settings.print_result(agreement)
+    request = MeasurementRequest(judge, settings.path / labels, **options)
+    if not writing.no_write:
+        check_writable(judge, request.against)
+    agreement = _measure(
+        settings,
+        writing,
+        lambda store: open_measurement(request, store=store, judges=judges),
+        measure=lambda job: job.measure_agreement(),
+        draft=lambda found, job: draft_validation(found, job.judge.artifact, read_clock().date()),
+    )
+    if agreement is None or not check:
+        return ExitCode.DONE
     is_good = agreement.confusion.surely_beats_baseline and not agreement.misses_many
-    return ExitCode.NO if check and not is_good else ExitCode.DONE
+    return ExitCode.DONE if is_good else ExitCode.NO
 
 
 @command.command(
@@ -224,26 +259,24 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 )
 @click.option(
     "--sample",
+    "outputs",
     metavar="N",
     type=click.IntRange(1),
     default=30,
     show_default=True,
     help="Judge at most N outputs.",
 )
-@_add_no_write
-@_add_dry_run
+@_add_writing_options
 @add_output_options()
 @add_judge_options
-def measure_noise(  # noqa: PLR0913  # one a word of the command line
+def measure_noise(
     settings: CommandSettings,
     judge: str,
     *,
     run: Path,
-    repeat: int,
-    sample: int,
-    no_write: bool,
-    dry_run: bool,
+    writing: _Writing,
     judges: Judges,
+    **options: Any,
 ) -> ExitCode:
     """Measure how far JUDGE disagrees with itself, by judging outputs of a run several times.
 
@@ -256,22 +289,16 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     """
     from evalstore.api import NoiseRequest, check_writable, draft_noise, open_noise_measurement
 
-    request = NoiseRequest(judge, settings.path / run, repeat, sample)
-    if not no_write:
+    request = NoiseRequest(judge, settings.path / run, **options)
+    if not writing.no_write:
         check_writable(judge)
-    with (
-        settings.open_store() as store,
-        open_noise_measurement(request, store=store, judges=judges) as job,
-    ):
-        if dry_run and (plan := job.plan_calls()).calls:
-            settings.print_result(plan)
-            return ExitCode.DONE
-        noise = job.measure_noise()
-        if not no_write:
-            draft = draft_noise(noise, job.judge.artifact, read_clock().date())
-            noise = draft.result if dry_run else draft.write(store)
-    settings.print_warnings(noise.notes)
-    settings.print_result(noise)
+    _measure(
+        settings,
+        writing,
+        lambda store: open_noise_measurement(request, store=store, judges=judges),
+        measure=lambda job: job.measure_noise(),
+        draft=lambda found, job: draft_noise(found, job.judge.artifact, read_clock().date()),
+    )
     return ExitCode.DONE
 
 
@@ -328,19 +355,18 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
 )
 @click.option(
     "--sample",
+    "outputs",
     metavar="N",
     type=click.IntRange(1),
     help="Judge at most N questions; default: all.",
 )
-@_add_no_write
-@_add_dry_run
+@_add_writing_options
 @add_output_options()
 @add_judge_options
-def replace_model(  # noqa: PLR0913  # one a word of the command line
+def replace_model(  # noqa: PLR0913  # one parameter for each option that is not of the replacement
     settings: CommandSettings,
     judge: str,
     *,
-    model: str,
     run: Path | None,
     labels: Path | None,
     against: str | None,
@@ -348,11 +374,9 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
     variables: dict[str, str],
     endpoint: str | None,
     endpoint_key: str | None,
-    without: tuple[str, ...],
-    sample: int | None,
-    no_write: bool,
-    dry_run: bool,
+    writing: _Writing,
     judges: Judges,
+    **options: Any,
 ) -> ExitCode:
     """Move JUDGE to the model NEW: ask both models about the same outputs, then write NEW into the file.
 
@@ -385,29 +409,23 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
         raise click.UsageError("--against needs --labels")
     request = ReplacementRequest(
         judge,
-        model,
         run=settings.path / run if run else None,
         labels=rows,
         endpoint=_make_endpoint(judges, endpoint, endpoint_key),
-        without=without,
-        outputs=sample,
+        **options,
     )
-    if not no_write:
+    if not writing.no_write:
         check_writable(judge, against)
-    with (
-        settings.open_store() as store,
-        open_replacement(request, store=store, judges=judges) as job,
-    ):
-        if dry_run and (plan := job.plan_calls()).calls:
-            settings.print_result(plan)
-            return ExitCode.DONE
-        today = read_clock().date()
-        found = job.measure(today)
-        if not no_write:
-            draft = draft_replacement(found, job.old.judge.artifact, job.new.judge.artifact, today)
-            found = draft.result if dry_run else draft.write(store)
-    settings.print_warnings(found.notes)
-    settings.print_result(found)
+    today = read_clock().date()
+    _measure(
+        settings,
+        writing,
+        lambda store: open_replacement(request, store=store, judges=judges),
+        measure=lambda job: job.measure(today),
+        draft=lambda found, job: draft_replacement(
+            found, job.old.judge.artifact, job.new.judge.artifact, today
+        ),
+    )
     return ExitCode.DONE
 
 

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
+from evalstore.agreement import MeasurementRequest, NoiseRequest, ReplacementRequest
 from evalstore.audits import AuditOptions
 from evalstore.cli.audit import command as audit
+from evalstore.cli.judge import measure_noise, replace_model, validate
 from evalstore.cli.judging import JudgeOption
 from evalstore.cli.migrate import command as migrate
 from evalstore.cli.score import command as score
@@ -17,6 +19,7 @@ from evalstore.migration import MigrationOptions
 from evalstore.scoring import ScoringOptions
 
 OUTPUT = frozenset({"format", "quiet", "verbose"})
+WRITING = frozenset({"no_write", "dry_run"})
 
 
 class Case(NamedTuple):
@@ -48,6 +51,14 @@ CASES = {
         MigrationOptions,
         frozenset(["paths", "into", "strict", "allow", "report"]),
         frozenset({"watch", "watch_survey"}),
+    ),
+    "judge validate": Case(validate, MeasurementRequest, WRITING | {"check"}, frozenset()),
+    "judge noise": Case(measure_noise, NoiseRequest, WRITING, frozenset()),
+    "judge replace": Case(
+        replace_model,
+        ReplacementRequest,
+        WRITING | {"against", "threshold", "variables", "endpoint_key"},
+        frozenset(),
     ),
 }
 
