@@ -151,13 +151,12 @@ class PairTally:
         self, labelled: LabelledSides
     ) -> tuple[CorrectedShare | None, CorrectedShare | None]:
         """Return the pass rate under each model without that model's errors, as the labelled rows show them."""
-        old, new = (
-            correct_share(
-                self.passes.units.count_units(moves), side.confusion.tpr, side.confusion.tnr
-            )
-            for moves, side in zip(self.ends, (labelled.old, labelled.new), strict=True)
-        )
-        return old, new
+        old, new = self.ends
+        return self._correct_side(old, labelled.old), self._correct_side(new, labelled.new)
+
+    def _correct_side(self, moves: ShareMoves, side: Agreement) -> CorrectedShare | None:
+        units = self.passes.units.count_units(moves)
+        return correct_share(units, side.confusion.tpr, side.confusion.tnr)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,11 @@ def read_labels(path: Path) -> Iterator[LabelledRow]:
         raise LoadError("has no labelled row", place=Place(str(path)), hint=_SHAPE)
 
 
+def _read_question_fields(row: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    fields = {key: row[key] for key in QUESTION_KEYS if key in row}
+    return fields | ({"input": _read_text(row, "input", place)} if "input" in fields else {})
+
+
 def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
     _check_keys(row, place)
     # A row with a verdict needs no output: nothing is asked about it.
@@ -93,11 +98,7 @@ def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
         label=_read_verdict(row, "label", _LABELS, place),
         verdict=_read_verdict(row, "verdict", _VERDICTS, place) if "verdict" in row else None,
         output=_read_text(row, "output", place) if "output" in row else "",
-        question_fields={
-            key: _read_text(row, key, place) if key == "input" else row[key]
-            for key in QUESTION_KEYS
-            if key in row
-        },
+        question_fields=_read_question_fields(row, place),
         variables=_read_variables(row.get("variables", {}), place),
         has_output="output" in row,
         sample=_read_sample(row.get("sample", 0), place),

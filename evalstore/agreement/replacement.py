@@ -212,16 +212,12 @@ class Replacement:
     def _count_labels(self, counts: _Counts) -> None:
         if self.old.measurement is None or self.new.measurement is None:
             return
-        olds, news = (
-            side.judge_rows(tally)
-            for side, tally in zip(
-                (self.old.measurement, self.new.measurement), counts.labels, strict=True
-            )
-        )
+        old_tally, new_tally = counts.labels
+        olds = self.old.measurement.judge_rows(old_tally)
+        news = self.new.measurement.judge_rows(new_tally)
         for old, new in zip(olds, news, strict=True):
-            before, after = (
-                Judgement(case.score, case.verdict, case.reason) for case in (old, new)
-            )
+            before = Judgement(old.score, old.verdict, old.reason)
+            after = Judgement(new.score, new.verdict, new.reason)
             counts.by_rows.add(JudgementPair(old.id, "", before, after, old.label), old.id)
 
     def _count_run(self, counts: _Counts) -> None:
@@ -240,11 +236,8 @@ class Replacement:
             for before, after in zip(old, new, strict=True):
                 for pair in _pair_checks(id_, before, after, asked):
                     counts.by_run.add(pair, group)
-            means = [
-                compute_question_mean((one.score, one.verdict) for one in side)
-                for side in (old, new)
-            ]
-            (score, passed), (new_score, new_passed) = means
+            score, passed = compute_question_mean((one.score, one.verdict) for one in old)
+            new_score, new_passed = compute_question_mean((one.score, one.verdict) for one in new)
             if score is not None and new_score is not None:
                 counts.scores.add(score, new_score, group)
                 counts.passes.add(passed or _ZERO, new_passed or _ZERO, group)
@@ -273,13 +266,11 @@ class Replacement:
         labels = self.request.labels
         if labels is None or self.old.measurement is None or self.new.measurement is None:
             return None
-        old, new = (
-            measurement.build_agreement(tally)
-            for measurement, tally in zip(
-                (self.old.measurement, self.new.measurement), counts.labels, strict=True
-            )
+        old_tally, new_tally = counts.labels
+        found = LabelledSides(
+            self.old.measurement.build_agreement(old_tally),
+            self.new.measurement.build_agreement(new_tally),
         )
-        found = LabelledSides(old, new)
         if self.stored is None:
             return found
         checks = [check for pin in self.stored.run.rubrics for check in self._list_checks(pin.ref)]
@@ -312,28 +303,21 @@ class Replacement:
         if self.stored is None:
             return
         name, run = self.old.judge.name, make_excerpt(str(self.request.run))
-        used = {
-            pin.ref: pin.scoring_digest
-            for pin in list_run_pins(self.stored.run)
-            if parse_ref(pin.ref).name == name
-        }
-        for ref, digest in used.items():
+        pins = [pin for pin in list_run_pins(self.stored.run) if parse_ref(pin.ref).name == name]
+        for ref, digest in {pin.ref: pin.scoring_digest for pin in pins}.items():
             if digest != self.old.judge.scoring_digest:
                 yield (
                     f"{run} was graded with {ref}, whose content is not that of "
                     f"{self.old.judge.ref}"
                 )
-        checks = [
-            check
-            for pin in self.stored.run.rubrics
-            for check in (self.new.replay.list_affected_checks(pin.ref) if self.new.replay else ())
-            if _names_model(check)
-        ]
-        for check in checks:
-            yield (
-                f"{make_excerpt(check.id)} names a model of its own, which stays: change it in its "
-                "rubric"
-            )
+        if self.new.replay is None:
+            return
+        for pin in self.stored.run.rubrics:
+            for check in filter(_names_model, self.new.replay.list_affected_checks(pin.ref)):
+                yield (
+                    f"{make_excerpt(check.id)} names a model of its own, which stays: change it in "
+                    "its rubric"
+                )
 
 
 def _names_model(check: Check) -> bool:
@@ -365,11 +349,8 @@ def open_replacement(
     # The model that the run named, not the one that is named today, graded it.
     judges = replace(judges, model=(read_judge_model(stored.run) if stored else {}) or judges.model)
     with ExitStack() as opened:
-        common = store.git.common
-        sessions = [
-            opened.enter_context(open_session(one, common))
-            for one in (judges, replace(judges, endpoint=request.endpoint or judges.endpoint))
-        ]
+        sides = judges, replace(judges, endpoint=request.endpoint or judges.endpoint)
+        sessions = [opened.enter_context(open_session(one, store.git.common)) for one in sides]
         resolver = ArtifactResolver(store, sessions[0].ask, judges.model)
         old = resolve_kind(resolver, request.judge, Kind.JUDGE)
         model = find_model(old.artifact) or str(judges.model.get("id", ""))
@@ -395,8 +376,8 @@ def open_replacement(
             )
             return _Side(judge, session, loader, replay, measured)
 
-        sides = map(open_side, (old, new), sessions, resolvers)
-        found = Replacement(request, store, next(sides), next(sides), model, stored, finder)
+        before, after = map(open_side, (old, new), sessions, resolvers)
+        found = Replacement(request, store, before, after, model, stored, finder)
         found.refuse_unasked()
         yield found
 

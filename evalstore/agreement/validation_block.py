@@ -176,11 +176,8 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
 
 
 def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
-    gone = [
-        name
-        for name, entry in entries.items()
-        if entry is None and isinstance(old, dict) and name in old
-    ]
+    before = old if isinstance(old, dict) else {}
+    gone = [name for name, entry in entries.items() if entry is None and name in before]
     return [f"the file's `{name}` is from an earlier validation, and is removed" for name in gone]
 
 

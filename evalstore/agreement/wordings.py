@@ -181,13 +181,12 @@ class WordingTrial:
                 kept[:] = sorted(kept)[:most]
         # In the order of their share of a stratum, so that the first n are drawn from all strata in
         # proportion.
-        ordered = sorted(
-            (Fraction(2 * number + 1, 2 * sizes[stratum]), candidate)
-            for stratum, kept in strata.items()
-            for number, candidate in enumerate(sorted(kept)[:most])
-        )
+        ordered: list[tuple[Fraction, _Candidate]] = []
+        for stratum, kept in strata.items():
+            for number, candidate in enumerate(sorted(kept)[:most]):
+                ordered.append((Fraction(2 * number + 1, 2 * sizes[stratum]), candidate))
         units: list[_VerdictUnit] = []
-        for _, candidate in ordered:
+        for _, candidate in sorted(ordered):
             if len(units) == self.request.verdicts:
                 break
             units += self._make_unit(candidate, graders)
@@ -227,25 +226,18 @@ class WordingTrial:
 
     def _pair_checks(self, row: GradedRow, questions: Sequence[Question | None]) -> Iterator[_Pair]:
         """Yield the checks of a row that ask judges on both sides, and may ask something else on one of them."""
-        found = [
-            side.find_grading(row, question)
-            for side, question in zip(self.sides, questions, strict=True)
-            if question
-        ]
+        pairs = zip(self.sides, questions, strict=True)
+        found = [side.find_grading(row, question) for side, question in pairs if question]
         if None in found:
             return
-        old, new = (
-            {judged.check.id: judged for judged in _list_judged(rule)} for rule in found if rule
-        )
+        old, new = ({one.check.id: one for one in _list_judged(rule)} for rule in found if rule)
+        before, after = ([judged.check for judged in side.values()] for side in (old, new))
         is_whole = self.sides[0].side.artifact.kind is Kind.DATASET
-        for old_id, new_id in match_checks(
-            *([judged.check for judged in side.values()] for side in (old, new))
-        ):
+        for old_id, new_id in match_checks(before, after):
             pair = _Pair(old[old_id], new[new_id])
-            refers = (
-                side.has_subject(one.check) for side, one in zip(self.sides, pair, strict=True)
-            )
-            if is_whole or pair.old.content != pair.new.content or any(refers):
+            sides = zip(self.sides, pair, strict=True)
+            refers = any(side.has_subject(judged.check) for side, judged in sides)
+            if is_whole or pair.old.content != pair.new.content or refers:
                 yield pair
 
     def _make_unit(
@@ -291,10 +283,8 @@ class WordingTrial:
         return _SideGrader(self.sides[side], self.model, self.strict, ask)
 
     def _judge_units(self, units: Sequence[_VerdictUnit]) -> list[_Verdicts]:
-        first, again = (
-            [self._make_grader(side, ask) for side in (0, 1)]
-            for ask in (self._ask, self._ask_again)
-        )
+        first = [self._make_grader(side, self._ask) for side in (0, 1)]
+        again = [self._make_grader(side, self._ask_again) for side in (0, 1)]
         found = []
         for unit in units:
             self._wanted = unit.replies

@@ -39,12 +39,8 @@ def list_schema_names() -> list[str]:
     """Return the names: those of files first, then of checks, then of what commands answer."""
     folder = find_resource_folder("schema")
     # The base is what the rubric's schema is made from, and no file that anybody writes.
-    paths = (
-        path.relative_to(folder)
-        for path in folder.rglob(f"*{_SUFFIX}")
-        if path.parent.name != "base"
-    )
-    names = (path.as_posix().removesuffix(_SUFFIX) for path in paths)
+    paths = (path for path in folder.rglob(f"*{_SUFFIX}") if path.parent.name != "base")
+    names = (path.relative_to(folder).as_posix().removesuffix(_SUFFIX) for path in paths)
     return sorted(names, key=lambda name: (name.rpartition("/")[0], name))
 
 

@@ -52,7 +52,8 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
             f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree"
         )
     artifacts = _WorkingArtifacts(store)
-    text = "".join(_WRITERS[kind](id, kinds, artifacts))
+    writers = {Kind.RUBRIC: _write_rubric, Kind.JUDGE: _write_judge, Kind.DATASET: _write_dataset}
+    text = "".join(writers[kind](id, kinds, artifacts))
     sweep_below(root, path)
     write_below(root, path, text.encode())
     return StartedFile(f"{kind}/{id}", path, tuple(artifacts.used))
@@ -82,11 +83,9 @@ class _WorkingArtifacts:
 
     def choose(self, kind: Kind, purpose: str) -> tuple[str, Artifact]:
         """Return an exact reference to the artifact that fits best, and the artifact."""
-        found = [
-            artifact
-            for artifact in self._read(kind)
-            if kind is not Kind.RUBRIC or not _is_composite(artifact)
-        ]
+        found = [*self._read(kind)]
+        if kind is Kind.RUBRIC:
+            found = [artifact for artifact in found if not _is_composite(artifact)]
         if not found:
             raise RefusedError(
                 f"{purpose} needs a {kind}, but this store has none",
@@ -194,6 +193,3 @@ def _write_keys(root: str, values: Mapping[str, Any]) -> Iterator[str]:
 def _comment(sentence: str, margin: str = "") -> str:
     lines = wrap(sentence, 100 - len(margin) - 2, break_long_words=False, break_on_hyphens=False)
     return "".join(f"{margin}# {line}\n" for line in lines)
-
-
-_WRITERS = {Kind.RUBRIC: _write_rubric, Kind.JUDGE: _write_judge, Kind.DATASET: _write_dataset}

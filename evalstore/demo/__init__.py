@@ -25,11 +25,8 @@ def write_first_store(root: Path) -> tuple[str, ...]:
     Raises `RefusedError` where one of them is there with another content; then nothing is written.
     """
     source = find_resource_folder("sample_repo") / "first_store"
-    files = {
-        path.relative_to(source).as_posix(): path
-        for path in sorted(source.rglob("*"))
-        if path.is_file()
-    }
+    paths = filter(Path.is_file, sorted(source.rglob("*")))
+    files = {path.relative_to(source).as_posix(): path for path in paths}
     data = {name: read_user_file(path, 1 << 16) for name, path in files.items()}
     new = [name for name in data if not ((root / name).exists() or (root / name).is_symlink())]
     for name in data.keys() - set(new):
@@ -118,11 +115,12 @@ def _match_single_path(pattern: str, target: Path) -> str:
 def _step_environment(step: StoryStep) -> dict[str, str]:
     # Runs and validations are dated by the story, too: a machine that replays it gets the same
     # commits again.
-    return {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))} | {
-        f"GIT_{role}_{key}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for key, value in (("NAME", step.author), ("EMAIL", step.email), ("DATE", step.date))
-    }
+    variables = {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))}
+    for role in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        variables[f"{role}_NAME"] = step.author
+        variables[f"{role}_EMAIL"] = step.email
+        variables[f"{role}_DATE"] = step.date
+    return variables
 
 
 def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
