@@ -120,8 +120,5 @@ def _format_rest(run: Run) -> dict[str, str]:
 
 def _format_summary(check: CheckSummary) -> dict[str, Any]:
     fields = {**asdict(check), "mean": format_exact_score(check.mean)}
-    return {
-        key: value
-        for key, value in fields.items()
-        if value or key not in {"partial", "hollow", "left_out"}
-    }
+    idle = {key for key in ("partial", "hollow", "left_out") if not fields.get(key)}
+    return {key: value for key, value in fields.items() if key not in idle}

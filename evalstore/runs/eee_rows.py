@@ -140,18 +140,15 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
     """Return what the assistant said where the row says that the answer stands, else what it said last."""
-    spoken_turns = [
-        turn
-        for turn in turns
-        if turn.get("role") == "assistant" and turn.get("content") is not None
-    ]
+    assistant = [turn for turn in turns if turn.get("role") == "assistant"]
+    spoken_turns = [turn for turn in assistant if turn.get("content") is not None]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
         raise LoadError("the `content` of a message is not text", place=place)
     final = _final_turn(row.get("answer_attribution"))
-    final_turns = [
-        turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final
-    ]
-    return next((turn["content"] for turn in reversed(final_turns or spoken_turns)), None)
+    if final is not None:
+        final_turns = [turn for turn in spoken_turns if turn.get("turn_idx") == final]
+        spoken_turns = final_turns or spoken_turns
+    return spoken_turns[-1]["content"] if spoken_turns else None
 
 
 def _final_turn(attribution: Any) -> Any:

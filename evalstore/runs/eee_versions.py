@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from evalstore.text import make_excerpt
@@ -21,6 +22,29 @@ _KEYS = frozenset({
     "sample_hash", "interaction_type", "input", "output", "messages", "interactions", "answer_attribution",
     "evaluation", "token_usage", "performance", "error", "metadata",
 })  # fmt: skip
+# What published schemas require of rows, from 0.2.0 to 0.3.0 alike.
+_REQUIRED = (
+    "schema_version",
+    "evaluation_id",
+    "model_id",
+    "evaluation_name",
+    "sample_id",
+    "interaction_type",
+    "input",
+    "answer_attribution",
+    "evaluation",
+)
+# Of a mapping, or of each mapping in a list.
+_REQUIRED_INSIDE = {
+    "input": ("raw", "reference"),
+    "evaluation": ("score", "is_correct"),
+    "token_usage": ("input_tokens", "output_tokens", "total_tokens"),
+    "answer_attribution": (
+        *("turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"),
+    ),
+    "interactions": ("turn_idx", "role"),
+    "messages": ("turn_idx", "role"),
+}
 # Labels are spelled with and without the prefix, and drafts of the format left out the patch.
 _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
 
@@ -76,11 +100,8 @@ def _has_non_text_values(values: Any) -> bool:
 
 def _has_non_text_arguments(row: Record) -> bool:
     turns = _only_objects(row.get("messages") or row.get("interactions"))
-    return any(
-        _has_non_text_values(call.get("arguments"))
-        for turn in turns
-        for call in _only_objects(turn.get("tool_calls"))
-    )
+    calls = chain.from_iterable(_only_objects(turn.get("tool_calls")) for turn in turns)
+    return any(_has_non_text_values(call.get("arguments")) for call in calls)
 
 
 def _has_only_messages(row: Record) -> bool:
@@ -112,39 +133,10 @@ def _has_text_score(record: Record) -> bool:
 
 
 def _has_text_bound(record: Record) -> bool:
-    metrics = (
-        metric for metric in _result_parts(record, "metric_config") if isinstance(metric, dict)
-    )
-    return any(
-        isinstance(metric.get(bound), str)
-        for metric in metrics
-        for bound in ("min_score", "max_score")
-    )
+    metrics = [*_only_objects([*_result_parts(record, "metric_config")])]
+    bounds = product(metrics, ("min_score", "max_score"))
+    return any(isinstance(metric.get(bound), str) for metric, bound in bounds)
 
-
-# Of rows, from 0.2.0 to 0.3.0 alike.
-_REQUIRED = (
-    "schema_version",
-    "evaluation_id",
-    "model_id",
-    "evaluation_name",
-    "sample_id",
-    "interaction_type",
-    "input",
-    "answer_attribution",
-    "evaluation",
-)
-# Of a mapping, or of each mapping in a list.
-_REQUIRED_INSIDE = {
-    "input": ("raw", "reference"),
-    "evaluation": ("score", "is_correct"),
-    "token_usage": ("input_tokens", "output_tokens", "total_tokens"),
-    "answer_attribution": (
-        *("turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"),
-    ),
-    "interactions": ("turn_idx", "role"),
-    "messages": ("turn_idx", "role"),
-}
 
 ROW_TRAITS = (
     VersionTrait("it has no score", _lacks_score, first=None),
@@ -257,10 +249,10 @@ def _traits_outside_version(
     traits: tuple[VersionTrait, ...],
 ) -> Mapping[str, tuple[VersionTrait, ...]]:
     """Return for each version the traits that nothing published under it has."""
-    return {
-        version: tuple(trait for trait in traits if version not in trait.span)
-        for version in PUBLISHED_VERSIONS
-    }
+    foreign = {}
+    for version in PUBLISHED_VERSIONS:
+        foreign[version] = tuple(trait for trait in traits if version not in trait.span)
+    return foreign
 
 
 _FOREIGN_TO_ROWS = _traits_outside_version(ROW_TRAITS)

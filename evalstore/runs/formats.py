@@ -72,6 +72,14 @@ _OUTPUTS = (
     *("output", "response", "answer", "completion", "generation", "prediction", "generated_text"),
     *("text", "content"),
 )
+_PLAIN = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
+_PROMPTFOO = "results of promptfoo"
+_PROMPTFOO_PLACES = ("results", "results.results")
+_MEAN_OF_METRICS = "the score of an output is the mean of its metrics"
+PLACES = frozenset(
+    {*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, *hosted_evals.PLACES}
+    | {"samples", "spec"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +218,6 @@ def _has_all(*keys: str) -> Callable[[_Names], bool]:
     return frozenset(keys).issubset
 
 
-_PLAIN = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
 _PLAIN_LINES = FileFormat(
     _PLAIN, {OBJECT}, _has_all("id", "output"), _read_json_lines, has_rows=True
 )
@@ -235,10 +242,6 @@ RUN_FORMAT = FileFormat(
     has_verdicts=True,
     migrates="every_eval_ever",
 )
-_PROMPTFOO = "results of promptfoo"
-_PROMPTFOO_PLACES = ("results", "results.results")
-_SKILL_CREATOR = "gradings of skill-creator"
-_MEAN_OF_METRICS = "the score of an output is the mean of its metrics"
 
 FORMATS = (
     _PLAIN_LINES,
@@ -292,7 +295,7 @@ FORMATS = (
         has_verdicts=True,
     ),
     FileFormat(
-        _SKILL_CREATOR,
+        "gradings of skill-creator",
         {OBJECT},
         skill_creator.is_grading,
         skill_creator.read_gradings,
@@ -459,10 +462,6 @@ FORMATS = (
         advise=lambda _: "rename the file so that it ends in .parquet",
     ),
 )
-PLACES = frozenset(
-    {*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, *hosted_evals.PLACES}
-    | {"samples", "spec"}
-)
 
 
 class FoundFormat(NamedTuple):
@@ -501,12 +500,13 @@ def detect_format(path: Path) -> FileFormat:
     shape, advice = find_format(path)
     if shape and shape.read_entries:
         return shape
-    hint = f"it looks like {shape.name}" + (f"; {advice}" if advice else "") if shape else None
+    hint = "logs and results of other tools are read, too: evalstore score --help lists them"
+    if shape:
+        hint = f"it looks like {shape.name}" + (f"; {advice}" if advice else "")
     raise LoadError(
         'unknown format; expected lines like {"id": "q1", "output": "…"}',
         place=Place(str(path)),
-        hint=hint
-        or "logs and results of other tools are read, too: evalstore score --help lists them",
+        hint=hint,
     )
 
 

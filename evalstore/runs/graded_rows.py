@@ -83,7 +83,9 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
     flat, input_ = "response" in row, row["input"]
     reference = row.get("ground_truth") if flat else input_.get("reference")
-    several = reference if isinstance(reference, list) else [] if reference is None else [reference]
+    if reference is None:
+        reference = []
+    several = reference if isinstance(reference, list) else [reference]
     if not all(isinstance(text, str) for text in several):
         raise ValueError("its reference is not text")
     return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)

@@ -131,11 +131,9 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
     source = get_mapping(first.get("source_data"), "additional_details")
 
     def read_embedded_json(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
-        found = (
-            read_row(require_text(holder, key).encode(), place.file, 0)
-            if key in holder
-            else default
-        )
+        if key not in holder:
+            return default
+        found = read_row(require_text(holder, key).encode(), place.file, 0)
         if isinstance(found, type(default)):
             return found
         raise ValueError(f"its `{key}` has another shape")
@@ -167,10 +165,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
         score=_result_score(results.get(SCORE, first)),
         pass_rate=_result_score(results[PASS_RATE]) if PASS_RATE in results else None,
-        checks={
-            id_: _read_summary(check)
-            for id_, check in read_embedded_json(details, "evalstore_checks", {}).items()
-        },
+        checks=_read_summaries(read_embedded_json(details, "evalstore_checks", {})),
         harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
         log_status=read_text_or(library, "evalstore_log_status"),
@@ -204,6 +199,10 @@ def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
     least = metric.get("min_score")
     low = least <= UNKNOWN if isinstance(least, int | Decimal) else least == "-Infinity"
     return bool(low) and metric.get("has_unknown_level") is not True
+
+
+def _read_summaries(checks: Mapping[str, Any]) -> dict[str, CheckSummary]:
+    return {id_: _read_summary(check) for id_, check in checks.items()}
 
 
 def _read_summary(check: Mapping[str, Any]) -> CheckSummary:

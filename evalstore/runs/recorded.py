@@ -144,7 +144,6 @@ class _Tally:
             own = several.setdefault("/".join(filter(None, names)), {})
             if mean.score is not None:
                 own[self.questions[id_]] = mean.score
-        models = self.names.get("model", {})
         known = [mean for mean in means.values() if mean.score is not None]
         return Run(
             path=path,
@@ -152,7 +151,7 @@ class _Tally:
             id=facts.name or path.stem,
             name=facts.name or shape.tool,
             at=facts.at,
-            model=next(iter(models)) if len(models) == 1 else "" if models else facts.model,
+            model=self._name_model(facts),
             dataset=None,
             rubrics=(),
             outputs_sha256="",
@@ -187,21 +186,23 @@ class _Tally:
 
     def _find_mean(self, claim: RecordedMean) -> Fraction | None:
         """Return what the rows give for what an aggregate says: every output counts alike."""
-        wanted = [
-            outcome
-            for id_, found in self.outcomes.items()
-            if claim.configuration in {None, self.series[id_].configuration}
-            for outcome in found
-        ]
         if claim.check:
             return compute_average(score for _, score in self.checks.get(claim.check, ()))
+        wanted: list[Outcome] = []
+        for id_, found in self.outcomes.items():
+            if claim.configuration in {None, self.series[id_].configuration}:
+                wanted += found
         if claim.is_pass_rate:
-            return compute_average(
-                Fraction(verdict is Verdict.PASS)
-                for _, verdict in wanted
-                if verdict is not Verdict.UNSCORED
-            )
+            verdicts = (verdict for _, verdict in wanted if verdict is not Verdict.UNSCORED)
+            return compute_average(Fraction(verdict is Verdict.PASS) for verdict in verdicts)
         return compute_average(score for score, _ in wanted)
+
+    def _name_model(self, facts: FileFacts) -> str:
+        """Return the model of all outputs; empty where they are of several."""
+        models = self.names.get("model", {})
+        if not models:
+            return facts.model
+        return next(iter(models)) if len(models) == 1 else ""
 
 
 def _list_series(several: Mapping[str, Mapping[str, Fraction]]) -> Iterator[SeriesMean]:

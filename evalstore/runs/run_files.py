@@ -161,10 +161,8 @@ def read_json_objects(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
     file = str(path)
-    return (
-        (number, parse_json_object(line, Place(file, number)))
-        for number, line in read_lines(path, span)
-    )
+    lines = read_lines(path, span)
+    return ((number, parse_json_object(line, Place(file, number))) for number, line in lines)
 
 
 def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:

@@ -178,12 +178,11 @@ def find_worst(run: Run) -> WrittenRun:
 
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
     """Yield the questions that have no output, each with the reason, as far as they are asked for."""
-    if view.choice.check is None:
-        yield from (
-            pair
-            for pair in view.run.missing_outputs.items()
-            if view.choice.question in {None, pair[0]}
-        )
+    if view.choice.check is not None:
+        return
+    for id_, reason in view.run.missing_outputs.items():
+        if view.choice.question in {None, id_}:
+            yield id_, reason
 
 
 def _has_grade(row: GradedRow) -> bool:

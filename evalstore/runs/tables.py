@@ -46,29 +46,22 @@ def build_frame(run: Run) -> Any:
     """Return a pandas `DataFrame` of nullable columns; raises `RefusedError` where pandas is not installed."""
     pd = _import_library("pandas")
     types = {"score": "Float64", "passed": "boolean", "sample": "Int64"}
-    return pd.DataFrame(
-        {
-            name: pd.array(
-                values, dtype=types.get(name, "Float64" if name.startswith("check.") else "string")
-            )
-            for name, values in build_columns(run).items()
-        }
-    )
+    columns: dict[str, Any] = {}
+    for name, values in build_columns(run).items():
+        usual = "Float64" if name.startswith("check.") else "string"
+        columns[name] = pd.array(values, dtype=types.get(name, usual))
+    return pd.DataFrame(columns)
 
 
 def build_table(run: Run) -> Any:
     """Return an Arrow `Table`; raises `RefusedError` where pyarrow is not installed."""
     pa = _import_library("pyarrow")
     types = {"score": pa.float64(), "passed": pa.bool_(), "sample": pa.int64()}
-    return pa.table(
-        {
-            name: pa.array(
-                values,
-                type=types.get(name, pa.float64() if name.startswith("check.") else pa.string()),
-            )
-            for name, values in build_columns(run).items()
-        }
-    )
+    columns: dict[str, Any] = {}
+    for name, values in build_columns(run).items():
+        usual = pa.float64() if name.startswith("check.") else pa.string()
+        columns[name] = pa.array(values, type=types.get(name, usual))
+    return pa.table(columns)
 
 
 def _import_library(name: str) -> Any:

@@ -189,6 +189,11 @@ class CheckSummary:
         return self.errors + self.partial
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it had nothing to grade on any output."""
+        return not self.coverage.graded and bool(self.unscored) and not self.failed_gradings
+
+    @property
     def failures(self) -> str:
         """What it graded of what it had to grade, in words: `graded 0 of 12`."""
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
@@ -385,10 +390,8 @@ class Run(PageValue):
     @property
     def unreleased(self) -> bool:
         """Whether its dataset, a rubric or a judge had no release: it was read from a file, or from a commit."""
-        return any(
-            pinned is not None and pinned.tag is None
-            for pinned in (self.dataset, *self.rubrics, *self.judges)
-        )
+        pins = (self.dataset, *self.rubrics, *self.judges)
+        return any(pinned is not None and pinned.tag is None for pinned in pins)
 
     @property
     def coverage(self) -> Coverage:
@@ -399,11 +402,7 @@ class Run(PageValue):
     @property
     def empty_checks(self) -> tuple[str, ...]:
         """The checks that had nothing to grade on any output."""
-        return tuple(
-            id_
-            for id_, check in self.checks.items()
-            if not check.coverage.graded and check.unscored and not check.failed_gradings
-        )
+        return tuple(id_ for id_, check in self.checks.items() if check.is_empty)
 
     @property
     def gradings(self) -> int:
@@ -420,23 +419,18 @@ class Run(PageValue):
         """What was not graded, in words: `sound graded 0 of 12`; empty where no grading failed."""
         failed = [(id_, check) for id_, check in self.checks.items() if check.failed_gradings]
         failed.sort(key=lambda pair: -pair[1].failed_gradings)
-        parts = [
-            f"{make_excerpt(id_, SHORT_EXCERPT)} {check.failures}"
-            for id_, check in failed[:_NAMED_CHECKS]
-        ]
+        named = failed[:_NAMED_CHECKS]
+        parts = [f"{make_excerpt(id_, SHORT_EXCERPT)} {check.failures}" for id_, check in named]
         more = f" and {len(failed) - len(parts):,} more" if len(failed) > len(parts) else ""
         return ", ".join(parts) + more
 
     @property
     def silent_check(self) -> tuple[str, int]:
         """The check that failed at every output that it was for, and their number; of several the one with the most."""
-        checks = self.checks.items()
-        silent = [
-            (id_, check.gradings)
-            for id_, check in checks
-            if check.failed_gradings == check.gradings
-        ]
-        return max(silent, key=lambda pair: pair[1], default=("", 0))
+        sizes = {id_: check.gradings for id_, check in self.checks.items()}
+        silent = [id_ for id_ in sizes if self.checks[id_].failed_gradings == sizes[id_]]
+        worst = max(silent, key=sizes.__getitem__, default="")
+        return worst, sizes.get(worst, 0)
 
     @property
     def is_withheld(self) -> bool:

@@ -126,11 +126,8 @@ def read_asked(value: Any) -> str:
     if isinstance(value, str):
         return _read_chat_text(value) if value.lstrip()[:1] == "[" else value
     turns = value if isinstance(value, list) else [value]
-    texts = [
-        _read_content(turn.get("content", turn.get("text")))
-        for turn in turns
-        if isinstance(turn, dict)
-    ]
+    contents = [turn.get("content", turn.get("text")) for turn in turns if isinstance(turn, dict)]
+    texts = map(_read_content, contents)
     return "\n".join(filter(None, texts))
 
 

@@ -48,7 +48,9 @@ def find_verdict(score: Fraction | None, passed: bool | None = None) -> Verdict:
     """Return the verdict that was recorded; else an output passes with the whole score."""
     if score is None:
         return Verdict.UNSCORED
-    return Verdict.PASS if (score >= 1 if passed is None else passed) else Verdict.FAIL
+    if passed is None:
+        passed = score >= 1
+    return Verdict.PASS if passed else Verdict.FAIL
 
 
 def make_check(  # noqa: PLR0913  # what a check records

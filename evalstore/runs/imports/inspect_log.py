@@ -180,14 +180,10 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in the order of its archive."""
     with open_archive(path) as archive:
         model, seen = _read_model(archive), set[tuple[str, str | None]]()
-        has_record = any(
-            _mentions_tool(archive.read_blocks(name))
-            for name in archive.members
-            if name in _HEADERS or _SAMPLE.fullmatch(name)
-        )
-        for number, name in enumerate(
-            filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1
-        ):
+        read = (name for name in archive.members if name in _HEADERS or _SAMPLE.fullmatch(name))
+        has_record = any(_mentions_tool(archive.read_blocks(name)) for name in read)
+        samples = filter(_SAMPLE.fullmatch, _require_whole_samples(archive))
+        for number, name in enumerate(samples, 1):
             entry = read_entry(_read_sample(archive, name), model, archive.place_of(name), number)
             key = entry.output.id, entry.series.epoch
             if entry.is_read and key in seen:

@@ -56,11 +56,11 @@ def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
 
 def _list_arguments(arguments: Any) -> Iterator[tuple[str, str]]:
     """Yield the prompt and the continuation of each request."""
-    several = arguments.values() if isinstance(arguments, dict) else arguments
-    for one in several if isinstance(several, list) or isinstance(arguments, dict) else ():
-        parts = (
-            list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else [one]
-        )
+    several = [*arguments.values()] if isinstance(arguments, dict) else arguments
+    for one in several if isinstance(several, list) else ():
+        parts = [*one.values()] if isinstance(one, dict) else one
+        if not isinstance(parts, list):
+            parts = [parts]
         texts = [part if isinstance(part, str) else "" for part in [*parts, "", ""][:2]]
         yield texts[0], texts[1]
 
@@ -76,11 +76,9 @@ def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | 
     likelihoods = [read_score(one[0]) if isinstance(one, list) and one else None for one in first]
     # Each choice may have been asked for without the question once more, by which metrics weigh it.
     bare = {number for number, one in enumerate(asked) if not one[0]}
-    known = [
-        (value, number)
-        for number, value in enumerate(likelihoods)
-        if value is not None and (number not in bare or len(bare) == len(asked))
-    ]
+    skipped = bare if len(bare) < len(asked) else set()
+    numbered = [(value, number) for number, value in enumerate(likelihoods) if value is not None]
+    known = [pair for pair in numbered if pair[1] not in skipped]
     if not known:
         return None
     number = max(known, key=lambda pair: (pair[0], -pair[1]))[1]
@@ -116,11 +114,9 @@ def _unwrap(response: Any) -> Any:
 def _read_grade(row: Mapping[str, Any]) -> RecordedGrade | None:
     named = row.get("metrics")
     names = named if isinstance(named, list) else [key for key in row if key not in _OWN]
-    checks = [
-        make_check(str(name), read_score(row.get(name)), engine="lm_eval")
-        for name in names
-        if isinstance(name, str) and not isinstance(row.get(name), dict | list)
-    ]
+    texts = [name for name in names if isinstance(name, str)]
+    plain = [name for name in texts if not isinstance(row.get(name), dict | list)]
+    checks = [make_check(name, read_score(row.get(name)), engine="lm_eval") for name in plain]
     if not checks:
         return None
     score = next((check.score for check in checks if check.score is not None), None)

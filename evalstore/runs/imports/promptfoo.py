@@ -92,11 +92,8 @@ def _read_grade(result: Mapping[str, Any]) -> RecordedGrade | None:
     if result.get("failureReason") == _ERROR or (passed is None and score is None):
         return make_grade(None, reason=result.get("error")) if said or "success" in result else None
     parts = said.get("componentResults")
-    checks = [
-        _read_check(part)
-        for part in (parts if isinstance(parts, list) else ())
-        if isinstance(part, dict)
-    ]
+    listed = parts if isinstance(parts, list) else ()
+    checks = [_read_check(part) for part in listed if isinstance(part, dict)]
     return make_grade(score, passed, checks, reason=said.get("reason") if not checks else "")
 
 

@@ -52,13 +52,9 @@ def _read_calls_made(calls: Any, place: Place) -> ToolCalls | None:
 
 
 def _arguments_of_call(arguments: Any) -> Mapping[str, Any]:
-    return (
-        arguments
-        if isinstance(arguments, dict)
-        else {}
-        if arguments is None
-        else {"arguments": arguments}
-    )
+    if isinstance(arguments, dict):
+        return arguments
+    return {} if arguments is None else {"arguments": arguments}
 
 
 def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:

@@ -45,11 +45,8 @@ def read_table(path: Path) -> Iterator[OutputEntry]:
     records = read_records(path)
     _, header = next(records, (Place(str(path)), ()))
     names = header if not isinstance(header, LoadError) else ()
-    columns = [
-        at
-        for at, name in enumerate(names)
-        if _PROMPT.fullmatch(name) and list(names[at + 1 : at + 3]) == [_STATUS, _SCORE]
-    ]
+    prompts = [at for at, name in enumerate(names) if _PROMPT.fullmatch(name)]
+    columns = [at for at in prompts if list(names[at + 1 : at + 3]) == [_STATUS, _SCORE]]
     for number, (place, record) in enumerate(records):
         if isinstance(record, LoadError):
             yield make_unread_entry(record)
@@ -78,10 +75,10 @@ def _read_cell(
     if cells[_STATUS] == _FAILED:
         reason = shorten_reason(cells.get(_REASON) or values[0], "the provider gave no output")
         return make_entry(series, id_, place.line or 0, reason, asked)
+    metrics = {name: value for name, value in cells.items() if name.startswith(_METRIC) and value}
     checks = [
         make_check(name.removeprefix(_METRIC), read_score(value), engine="promptfoo")
-        for name, value in cells.items()
-        if name.startswith(_METRIC) and value
+        for name, value in metrics.items()
     ]
     grade = make_grade(
         read_score(cells[_SCORE]), read_passed(cells[_STATUS]), checks, reason=cells.get(_REASON)

@@ -103,11 +103,9 @@ def read_mlflow_row(row: Mapping[str, Any], place: Place, number: int) -> Output
 
 def read_ragas_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
     """Return one row: a check for each column that Ragas does not take its questions from."""
-    checks = [
-        make_check(name, read_score(value), engine="ragas")
-        for name, value in row.items()
-        if name not in _RAGAS_OWN and (value is None or read_score(value) is not None)
-    ]
+    scores = {name: read_score(row[name]) for name in row if name not in _RAGAS_OWN}
+    graded = [name for name in scores if scores[name] is not None or row[name] is None]
+    checks = [make_check(name, scores[name], engine="ragas") for name in graded]
     return _read_row(row, place, number, checks)
 
 

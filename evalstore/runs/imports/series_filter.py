@@ -63,11 +63,8 @@ class SeriesNames:
     def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
         """Add the names of another stretch; False where the two differ in one of the parts `alike`."""
         self.wanted |= other.wanted
-        return all(
-            self.first.setdefault(part, name) == name
-            for part, name in other.first.items()
-            if part in alike
-        )
+        names = {part: name for part, name in other.first.items() if part in alike}
+        return all(self.first.setdefault(part, name) == name for part, name in names.items())
 
 
 def filter_entries(
