@@ -1,4 +1,4 @@
-"""The exceptions of evalstore, the places that they name, and the exit codes; imports nothing of evalstore."""
+"""The exceptions of evalstore, their places, and the exit codes; imports nothing of evalstore."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ class ArgumentError(UsageError, TypeError):
 
 
 def require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> None:
-    """Refuse an argument of another type than a function takes: `given` has the value and the types by parameter."""
+    """Refuse an argument of another type than a function takes.
+
+    `given` has the value and the types by parameter.
+    """
     for name, (value, expected) in given.items():
         if not isinstance(value, expected):
             raise ArgumentError.from_value(f"{function}: {name}", value, expected)
@@ -104,7 +107,7 @@ class RefusedError(EvalstoreError):
 
 
 class LostGradersError(RefusedError):
-    """What graded a run is not to be had, so it cannot be graded again: only what it recorded is left."""
+    """What graded a run is not available, so only what the run recorded is left."""
 
 
 class FindingsError(RefusedError):

@@ -1,4 +1,4 @@
-"""Opens, reads, writes, moves and removes files below a root without following links or hanging on devices.
+"""Opens, reads, writes, moves and removes files below a root, without following links.
 
 Each folder on the way is opened relative to the one before it, so that no link can be put in its
 place meanwhile.
@@ -42,7 +42,10 @@ _WRITE_HINTS = {
 
 
 def read_user_file(path: Path, limit: int) -> bytes:
-    """Read a regular file that the user named (links are followed); `LoadError` beyond `limit` bytes."""
+    """Read a regular file that the user named (links are followed).
+
+    `LoadError` beyond `limit` bytes.
+    """
     with open_user_file(path) as file:
         return read_limited(file, str(path), limit)
 
@@ -59,7 +62,7 @@ def open_user_file(path: Path) -> BinaryIO:
 
 
 def refuse_links_below(root: Path, path: Path) -> None:
-    """Raise `RefusedError` for a path that a link within the folder `root` leads on: a repository may bring it along.
+    """Raise `RefusedError` for a path on which a link within the folder `root` leads elsewhere.
 
     A link elsewhere is the user's own.
     """
@@ -82,7 +85,10 @@ def read_below(root: Path, relative: str, limit: int) -> bytes:
 
 
 def open_below(root: Path, relative: str) -> BinaryIO:
-    """Open `root/relative`, of any size, for streaming; `AbsentError` when it is not there, `LoadError` for a link."""
+    """Open `root/relative`, of any size, for streaming.
+
+    `AbsentError` when it is not there, `LoadError` for a link.
+    """
     try:
         with open_parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
@@ -147,7 +153,7 @@ def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def list_below(root: Path, relative: str) -> list[str]:
-    """Return the sorted names of the regular files in the folder `root/relative`; none when it is not a folder.
+    """Return the sorted names of the regular files in `root/relative`; none if it is not a folder.
 
     Raises `LoadError` for a folder without read permission: its files exist, and must not count as
     removed.
@@ -169,7 +175,9 @@ def list_below(root: Path, relative: str) -> list[str]:
 def write_below(
     root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None
 ) -> None:
-    """Write `root/relative` atomically and make its folders; keeps the file's mode, `RefusedError` for a link.
+    """Write `root/relative` atomically and make its folders.
+
+    The file keeps its mode; a link is a `RefusedError`.
 
     `mode` is that of a file of ours and, with the right to search, of its folders; the umask takes
     from it.
@@ -213,7 +221,7 @@ def write_folders_below(root: Path, *paths: str) -> None:
 
 
 def sweep_below(root: Path, *paths: str) -> None:
-    """Remove what killed processes, or this one, left beside the files `paths` that they were about to write."""
+    """Remove what killed processes, or this one, left next to the files `paths`."""
     by_folder: dict[str, set[str]] = {}
     for path in paths:
         by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
@@ -225,7 +233,7 @@ def sweep_below(root: Path, *paths: str) -> None:
 
 
 def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
-    """Move `root/old` to `target_root/new` and make its folders; `OSError` for a link or an existing target.
+    """Move `root/old` to `target_root/new`; `OSError` for a link or an existing target.
 
     Between two file systems it is copied, atomically, and then removed: a kill in between leaves
     both.
@@ -337,7 +345,7 @@ def _name_temporary(name: str) -> str:
 def open_parent(
     root: Path, relative: str, *, make: int = 0, check: Callable[[int, Path], None] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Give the descriptor of the folder of `root/relative` and the name within it; no folder on the way is a link.
+    """Give the descriptor of the folder of `root/relative`, without links, and the name within it.
 
     `make` is the mode of folders that are not there yet, 0 to make none; `check` sees each folder
     below `root`.
@@ -391,7 +399,7 @@ def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, where it is not there yet; raises `RefusedError` where it cannot be made."""
+    """Make a folder and its parents where needed; raises `RefusedError` where it cannot be made."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -399,7 +407,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_write_error(error: OSError, label: str) -> RefusedError:
-    """Return the `RefusedError` for what the system says of a file or a folder that is to be written."""
+    """Return the `RefusedError` for a system error about writing a file or a folder."""
     hint = _WRITE_HINTS.get(error.errno or 0)
     return RefusedError(
         f"cannot be written: {describe_error(error)}", place=Place(label), hint=hint

@@ -33,19 +33,19 @@ _HIDDEN = "***"
 
 
 def spell_out(name: str) -> str:
-    """Return a name in ASCII: a letter that looks like another of another script is seen by its code alone."""
+    """Return a name in ASCII: a letter that looks like another script's is shown by its code."""
     return name.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def make_printable(text: str) -> str:
-    """Escape control characters, bidirectional and zero-width ones, surrogates and non-characters."""
+    """Escape control, bidirectional and zero-width characters, surrogates and non-characters."""
     if text.isprintable():
         return text
     return "".join(_escape_character(char) for char in text)
 
 
 def hide_url_secrets(text: str) -> str:
-    """Return a text in which no URL shows a name, a password, a query or a fragment; the user of ssh stays."""
+    """Return a text whose URLs show no name, password, query or fragment; the user of ssh stays."""
     return _URL.sub(_hide_in_url, text) if "://" in text else text
 
 
@@ -62,7 +62,7 @@ def make_excerpt(text: str, limit: int = 200) -> str:
 
 
 def list_odd_letters(text: str) -> list[str]:
-    """Return the characters of a text that look like others, or are not seen at all: a long s, a no-break space."""
+    """Return the characters that look like others, or are not seen: a long s, a no-break space."""
     if text.isascii():
         return []
     return [char for char in dict.fromkeys(text) if not char.isascii() and _is_odd(char)]
@@ -86,7 +86,10 @@ def name_letter(char: str) -> str:
 
 
 def escape_ci_commands(text: str) -> str:
-    """Escape what the log of a CI system takes for a command; `text` is whole lines, as they are printed."""
+    """Escape what a CI system's log takes for a command.
+
+    `text` is whole lines, as they are printed.
+    """
     return _CI_COMMANDS.sub(
         lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text
     )
@@ -133,7 +136,10 @@ def _strip_separators(word: str) -> str:
 
 
 def _count_slips(one: str, other: str) -> int:
-    """Return the Damerau-Levenshtein distance (optimal string alignment) of two words; above the limit just a bound."""
+    """Return the Damerau-Levenshtein distance of two words; above the limit just a bound.
+
+    It is the distance by optimal string alignment.
+    """
     # A slip changes the length by at most one and the set of letters by at most two: a fast lower
     # bound.
     if abs(len(one) - len(other)) > SLIPS or len(set(one) ^ set(other)) > 2 * SLIPS:

@@ -1,4 +1,4 @@
-"""Semantic versions (SemVer 2.0.0): parse, order, ranges, and the step to the next; the only user of `semver`."""
+"""Semantic versions (SemVer 2.0.0): parse, order, ranges and steps; the only user of `semver`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]
 
 
 class Bump(StrEnum):
-    """The size of a step between two versions, ordered, so that `max()` of several is the one required."""
+    """The size of a step between two versions, ordered, so that `max()` is the one required."""
 
     NONE = "none"
     PATCH = "patch"
@@ -74,7 +74,7 @@ class Bump(StrEnum):
 
 
 class Version(semver.Version):
-    """A SemVer 2.0.0 version; ordered by precedence, then by its build, so that the order is total."""
+    """A SemVer 2.0.0 version, ordered by precedence, then by build: the order is total."""
 
     __slots__ = ("_text",)
     _text: str  # written once: few versions are asked for their text again and again
@@ -127,7 +127,10 @@ def parse_version(text: str) -> Version:
 
 
 def bump_version(version: Version, bump: Bump) -> Version:
-    """Return the version one step up: in 0.y.z a major bump raises y, any other z; a pre-release becomes final."""
+    """Return the version one step up.
+
+    In 0.y.z a major bump raises y, any other z; a pre-release becomes final.
+    """
     if bump is Bump.NONE:
         return version
     if version.prerelease:
@@ -144,7 +147,10 @@ def bump_version(version: Version, bump: Bump) -> Version:
 
 
 def compute_bump(old: Version, new: Version) -> Bump:
-    """Return the bump that the step from `old` to `new` makes; NONE when it goes nowhere, back or to a pre-release."""
+    """Return the bump from `old` to `new`.
+
+    NONE when it goes nowhere, back or to a pre-release.
+    """
     if new <= old or new.prerelease:
         return Bump.NONE
     if new.major != old.major or (old.major == 0 and new.minor != old.minor):
@@ -156,7 +162,10 @@ def compute_bump(old: Version, new: Version) -> Bump:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A floating pin: a version is in it when every comparator holds; what follows `+` in a version plays no part."""
+    """A floating pin: a version is in it when every comparator holds.
+
+    What follows `+` in a version plays no part.
+    """
 
     comparators: tuple[tuple[str, Version], ...]
 

@@ -1,4 +1,4 @@
-"""A parsed file: its plain value with the position of each part, and the decoding of bytes into its text."""
+"""A parsed file: its plain value, the position of each part, and how bytes become its text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORBIDDEN = re.compile(
 
 
 class Span(NamedTuple):
-    """The position of a node: line and column from 1, and its characters `[start, end)` of the text."""
+    """Where a node is: line and column from 1, and its characters `[start, end)` in the text."""
 
     line: int
     column: int
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
 
 class DoubledKey(NamedTuple):
-    """A key that stands twice in one mapping, of which the last counts: its pointer, and both lines."""
+    """A key that one mapping has twice, of which the last counts: its pointer and both lines."""
 
     pointer: Pointer
     first: int
@@ -43,7 +43,10 @@ class DoubledKey(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LazySpans(Mapping[Pointer, Span]):
-    """Positions by pointer that are found when somebody first asks for one: most files are right, and nobody does."""
+    """Positions by pointer, found when one is first asked for.
+
+    Most files are right, and nobody asks.
+    """
 
     find: Callable[[], Mapping[Pointer, Span]]
     _found: Mapping[Pointer, Span] | None = None
@@ -86,12 +89,12 @@ class Document:
         return replace(self, file=file)
 
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
-        """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
+        """Return the place of the value at `pointer`, of its key, or of its nearest ancestor."""
         span = self.find_span(pointer, of_key=of_key)
         return Place(self.file, span.line, span.column) if span else Place(self.file, 1, 1)
 
     def find_span(self, pointer: Pointer = (), *, of_key: bool = False) -> Span | None:
-        """Return the position of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
+        """Return the position of the value at `pointer`, of its key, or of its nearest ancestor."""
         if of_key and pointer in self.key_spans:
             return self.key_spans[pointer]
         # What is missing in the text is reported at the nearest ancestor that is there.
@@ -111,7 +114,7 @@ def format_json_pointer(pointer: Pointer) -> str:
 
 
 def follow_pointer(value: Any, pointer: Pointer) -> tuple[Pointer, Any]:
-    """Return the part of a pointer that exists in a value, and what is there: as far as the value goes."""
+    """Return the part of a pointer that exists in a value, and what is there."""
     for length, step in enumerate(pointer):
         inside = (
             step in value
@@ -142,7 +145,10 @@ def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
 
 
 def read_text(data: bytes, file: str) -> tuple[str, bool]:
-    """Return the text of a file without its byte order span, and whether it had one; as strict as for YAML."""
+    """Return the text of a file without its byte order mark, and whether it had one.
+
+    Bytes are read as strictly as for YAML.
+    """
     return check_text(data, file, TEXT_LIMIT)
 
 

@@ -88,7 +88,7 @@ class DocumentBuilder:
         return frame.key is _NO_KEY and isinstance(frame.container, dict)
 
     def add_key(self, name: Any, span: Span) -> None:
-        """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
+        """Add the key of the next value; `LoadError` for a duplicate, as `1` and `1.0` are."""
         frame = self._stack[-1]
         frame.key = name
         if self._is_deep:
@@ -107,7 +107,10 @@ class DocumentBuilder:
         self.key_spans[pointer] = span
 
     def add_merge_key(self, span: Span) -> None:
-        """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
+        """Add a merge key: the next value's entries join this mapping.
+
+        The value is a mapping or a list of them.
+        """
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None and not self._is_deep:
@@ -153,7 +156,7 @@ class DocumentBuilder:
         self._attach(value, Span(line, column, start, end), frame.height)
 
     def add_alias(self, name: str, span: Span) -> None:
-        """Add the node of an anchor again; it counts against the limits as if it were written out."""
+        """Add the node of an anchor again; it counts against the limits as if written out."""
         # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
@@ -172,7 +175,7 @@ class DocumentBuilder:
 
     @property
     def _is_deep(self) -> bool:
-        """Whether the open container is part of an opaque value: the positions within are not kept."""
+        """Whether the open container is in an opaque value, whose positions are not kept."""
         return self.legacy and len(self._stack) > OPAQUE_DEPTH
 
     def _find_pointer(self) -> Pointer:

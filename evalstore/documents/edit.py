@@ -1,4 +1,4 @@
-"""Edits a YAML text in place: replaces single scalars, and adds or replaces an item of a list at the root.
+"""Edits a YAML text in place: replaces single scalars, and adds or replaces items of root lists.
 
 Every other byte stays: each edit is proved by reading the new text and comparing its value.
 """
@@ -22,12 +22,18 @@ _DASH = re.compile(r"( *)- +")
 
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
-    """Return the document with the string at `pointer` replaced; `RefusedError` when more would change."""
+    """Return the document with the string at `pointer` replaced.
+
+    `RefusedError` when more would change.
+    """
     return replace_scalars(document, {pointer: new})
 
 
 def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Document:
-    """Return the document with the strings at these pointers replaced; `RefusedError` when more would change."""
+    """Return the document with the strings at these pointers replaced.
+
+    `RefusedError` when more would change.
+    """
     text = document.text
     # From the end backwards, so that the offsets of the edits before stay right.
     for pointer in sorted(changes, key=lambda pointer: document.spans[pointer].start, reverse=True):

@@ -1,4 +1,4 @@
-"""Sets entries of mappings in a YAML text in place; what the edit does not name keeps its layout and comments."""
+"""Sets entries of mappings in a YAML text in place; the rest keeps its layout and comments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Splice(NamedTuple):
 
 
 def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Document:
-    """Return the document with `entries` in the mapping under the root's `key`; one that is None is removed.
+    """Return the document with `entries` under the root's `key`; an entry that is None is removed.
 
     A missing mapping is added, an entry with the same value keeps its text, and numbers are written
     as by `str`.
@@ -58,7 +58,7 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
 
 
 def set_root_entry(document: Document, key: str, entry: Scalar | None) -> Document:
-    """Return the document with a scalar under a key of the root, or without that key where it is None.
+    """Return the document with a scalar under a key of the root, or without that key for None.
 
     As with `set_entries` every other byte stays, or it is refused.
     """
@@ -74,7 +74,10 @@ def set_root_entry(document: Document, key: str, entry: Scalar | None) -> Docume
 def _apply_first(
     document: Document, plans: Iterable[Sequence[_Splice]], wanted: object, key: str, hint: str
 ) -> Document:
-    """Return the document after the first planned edit that gives `wanted`; raises `RefusedError` where none does."""
+    """Return the document after the first planned edit that gives `wanted`.
+
+    Raises `RefusedError` where none does.
+    """
     for splices in plans:
         edited = _apply_splices(document, splices)
         if edited is not None and edited.value == wanted:
@@ -103,7 +106,10 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
 def _plan_edits(
     document: Document, key: str, entries: Mapping[str, Scalar | None]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield the ways to make the edit, the most readable first; not every layout allows each of them."""
+    """Yield the ways to make the edit, the most readable first.
+
+    Not every layout allows each of them.
+    """
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key, {})
     if key not in document.value:
@@ -120,7 +126,10 @@ def _plan_edits(
 def _plan_mapping_edits(
     document: Document, parent: Pointer, new: Mapping[str, Scalar], remaining: Sequence[str]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield the ways to edit a mapping (the root with an empty `parent`) whose entries `remaining` stay."""
+    """Yield the ways to edit a mapping whose entries `remaining` stay.
+
+    An empty `parent` means the root.
+    """
     splices = [
         *_overwrite_values(document, parent, new),
         *_remove_entries(document, parent, remaining),
@@ -176,7 +185,10 @@ def _remove_entries(
 def _remove_flow_entry(
     document: Document, pointers: Sequence[Pointer], index: int, *, follows: bool
 ) -> Iterator[_Splice]:
-    """Yield the removal of a flow entry with one comma: the one before it when it `follows` an entry that stays."""
+    """Yield the removal of a flow entry with one comma.
+
+    It is the comma before the entry when it `follows` an entry that stays.
+    """
     start, end = document.key_spans[pointers[index]].start, document.spans[pointers[index]].end
     before = document.spans[pointers[index - 1]].end if follows else start
     if _COMMA.fullmatch(document.text, before, start):

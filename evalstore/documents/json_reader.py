@@ -1,4 +1,7 @@
-"""Reads JSON strictly (RFC 8259; no duplicate keys, no NaN): documents with positions, and rows at C speed."""
+"""Reads JSON strictly (RFC 8259): documents with positions, and rows at C speed.
+
+Duplicate keys and NaN are refused.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +59,15 @@ _AFTER = {"": _END, "{": _NEXT_PAIR, "[": _NEXT_ITEM}
 
 
 def read_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document with the position of every value; `LoadError` at the place of what is not JSON."""
+    """Parse one JSON document with the position of every value.
+
+    Anything else is a `LoadError` at its place.
+    """
     return _read_document(data, file, DocumentBuilder(file, ""))
 
 
 def read_legacy_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document of another tool, as Python's decoder does: of a key that stands twice the last counts.
+    """Parse one JSON document of another tool as Python does: the last of duplicate keys counts.
 
     What no artifact can hold (NaN, what is nested too deep) becomes an `OpaqueValue`.
     """
@@ -82,7 +88,10 @@ def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Do
 
 
 def read_value(text: str, file: str) -> Any:
-    """Parse one JSON text as plain data, mostly at C speed; accepts and refuses exactly what `read_json` does."""
+    """Parse one JSON text as plain data, mostly at C speed.
+
+    It accepts and refuses exactly what `read_json` does.
+    """
     # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader
     # explains.
     if len(text) < 2 * NODE_LIMIT and not _SURROGATE.search(text):
@@ -99,7 +108,7 @@ def read_value(text: str, file: str) -> Any:
 
 
 def read_leading_value(text: str, start: int, file: str) -> tuple[Any, int]:
-    """Parse the one JSON value that begins at an offset of a text, and return it with the offset of its end.
+    """Parse the one JSON value that begins at an offset, and return it with the offset of its end.
 
     Accepts exactly what `read_value` does; `LoadError` for anything else.
     """
@@ -114,7 +123,10 @@ def read_leading_value(text: str, start: int, file: str) -> tuple[Any, int]:
 
 
 def read_row(data: bytes, file: str, line: int) -> Any:
-    """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
+    """Parse one line of JSONL as plain data, at C speed.
+
+    A broken line is a `LoadError` at its place.
+    """
     if len(data) > LINE_LIMIT:
         raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
     text = decode_utf8(data, file, line).removeprefix("\ufeff")
@@ -138,7 +150,10 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 
 
 def read_legacy_row(data: bytes, file: str, line: int) -> Document:
-    """Parse one line of JSONL of another tool, as `read_legacy_json` does; a broken line is a `LoadError`."""
+    """Parse one line of another tool's JSONL, as `read_legacy_json` does.
+
+    A broken line is a `LoadError`.
+    """
     problem: LoadError | None = None
     # Few rows need the slower reader: those that the strict one refuses, and those that may be
     # nested too deep.
@@ -159,7 +174,7 @@ def read_legacy_row(data: bytes, file: str, line: int) -> Document:
 
 
 def check_row(value: Any, text: str, place: Place) -> None:
-    """Raise `LoadError` for what a decoder lets through: half a surrogate pair, or nesting beyond the limit."""
+    """Raise `LoadError` for what a decoder accepts: half a surrogate pair, or too deep nesting."""
     escaped = "\\" in text and _ESCAPED.search(text)
     if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is not text", place=place)
@@ -168,14 +183,17 @@ def check_row(value: Any, text: str, place: Place) -> None:
 
 
 def replace_constants(text: str) -> str:
-    """Return JSON with null for NaN and the infinities, which other tools write where they have no number."""
+    """Return JSON with null for NaN and the infinities, which other tools write for no number."""
     if "NaN" not in text and "Infinity" not in text:
         return text
     return _CONSTANT.sub(lambda found: found[0] if found[0][0] == '"' else "null", text)
 
 
 def decode_row(text: str, place: Place) -> Any:
-    """Decode JSON at C speed with exact numbers; a key that stands twice and NaN are a `LoadError` at `place`."""
+    """Decode JSON at C speed with exact numbers.
+
+    A duplicate key and NaN are a `LoadError` at `place`.
+    """
     try:
         return _decode_row(text)
     except LoadError as error:
@@ -193,7 +211,7 @@ def _decode_row(text: str) -> Any:
 
 
 def describe_decode_error(error: json.JSONDecodeError) -> str:
-    """Return a decoder's message for use in a sentence, without the ` at` that waits for a place."""
+    """Return a decoder's message for use in a sentence, without its trailing ` at`."""
     return (error.msg[0].lower() + error.msg[1:]).removesuffix(" at").removesuffix(" starting")
 
 

@@ -1,4 +1,4 @@
-"""Reads a JSON document of any size forwards, in parts: strict in those that are read, blind to those that are skipped.
+"""Reads a JSON document of any size forwards: strict in what it reads, blind to what it skips.
 
 A skipped part is delimited by its brackets and strings alone, so NaN in it does not matter, and no
 more of it is kept in memory than its longest string.
@@ -50,7 +50,7 @@ class Readable(Protocol):
 
 
 class JsonStream:
-    """A JSON text that is read once, forwards: peek at the next part, then read it, skip it, or iterate over it.
+    """A JSON text, read once and forwards: peek at the next part, then read, skip or iterate it.
 
     `spend` is called with the steps that are taken, of about 0.1 µs each, and may raise; `limit` is
     how many bytes of memory the text of one value may take that is read.
@@ -83,12 +83,12 @@ class JsonStream:
                 return self._text[self._offset : self._offset + 1]
 
     def read(self) -> Any:
-        """Return the next value as plain data with exact numbers; `LoadError` where it is not sound JSON."""
+        """Return the next value as plain data with exact numbers; `LoadError` for bad JSON."""
         place = self.locate()
         return self._decode(self._take_text(), place)
 
     def read_lenient(self) -> Any:
-        """Return the next value as `read` does, but null for NaN and the infinities, which are no JSON."""
+        """Return the next value as `read` does, but null for NaN and the infinities."""
         place = self.locate()
         return self._decode(replace_constants(self._take_text()), place)
 
@@ -120,7 +120,10 @@ class JsonStream:
             self._skip_scalar()
 
     def iterate_members(self) -> Iterator[str]:
-        """Yield the keys of the next object; the caller reads or skips each value before it takes the next key."""
+        """Yield the keys of the next object.
+
+        The caller reads or skips each value before it takes the next key.
+        """
         self._take_character("{", "an object")
         if self.peek() == "}":
             self._offset += 1
@@ -139,7 +142,10 @@ class JsonStream:
                 return
 
     def iterate_items(self) -> Iterator[int]:
-        """Yield the index of each item of the next array; the caller reads or skips each before the next."""
+        """Yield the index of each item of the next array.
+
+        The caller reads or skips each item before the next.
+        """
         self._take_character("[", "an array")
         if self.peek() == "]":
             self._offset += 1
@@ -153,7 +159,10 @@ class JsonStream:
                 return
 
     def read_fields(self, wanted: Collection[str]) -> dict[str, Any]:
-        """Return the `wanted` members of the next object and skip the others; `LoadError` for one that stands twice."""
+        """Return the `wanted` members of the next object and skip the others.
+
+        A duplicate is a `LoadError`.
+        """
         fields: dict[str, Any] = {}
         for key in self.iterate_members():
             if key not in wanted:
@@ -236,7 +245,10 @@ class JsonStream:
         self._refuse_here("it ends in the middle of a value")
 
     def _peek_part(self, size: int) -> str:
-        """Return at most `size` characters from here on, without half of an escape; empty at the end of the text."""
+        """Return at most `size` characters from here on, without half of an escape.
+
+        It is empty at the end of the text.
+        """
         while not (part := _cut_part(self._text, self._offset, size)) and self._fill_buffer():
             pass
         return part
@@ -289,7 +301,7 @@ class JsonStream:
             )
 
     def _decode_chunk(self, data: bytes) -> str:
-        """Decode bytes; those that are not UTF-8 are refused only after all the text before them has been read."""
+        """Decode bytes; what is not UTF-8 is refused after all the text before it was read."""
         if self._not_text:
             self._offset = len(self._text)
             raise LoadError(
@@ -313,7 +325,10 @@ def _cut_part(text: str, start: int, size: int) -> str:
 
 
 def _remove_strings(part: str, *, in_string: bool) -> tuple[str, bool]:
-    """Return a part without its strings but one mark each, and whether it ends in a string; it may begin in one."""
+    """Return a part with one mark for each string, and whether it ends in a string.
+
+    It may begin in one.
+    """
     if "\\" in part:
         part = part.replace("\\\\", "").replace('\\"', "")
     pieces = part.split('"')
@@ -339,7 +354,10 @@ def _list_depths(bare: str, depth: int) -> list[int]:
 
 
 def _find_end(part: str, depth: int, *, in_string: bool) -> int:
-    """Return where in a part, which may begin in a string, the container ends that is open so deep."""
+    """Return where in a part the container ends that is open so deep.
+
+    The part may begin in a string.
+    """
     for match in _BRACKET.finditer('"' * in_string + part):
         depth += _DEPTH_CHANGES[ord(match[1])] if match[1] else 0
         if match[1] and not depth:

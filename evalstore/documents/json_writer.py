@@ -1,4 +1,4 @@
-"""Writes JSON with exact numbers (`json` alone writes no `Decimal`), and canonical JSON with its SHA-256."""
+"""Writes JSON with exact numbers (`json` alone writes no `Decimal`), and canonical JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_row(value: Any) -> str:
 
 
 def write_canonical(value: Any) -> str:
-    """Return plain data as canonical JSON: sorted keys, exact decimals, no insignificant white space."""
+    """Return plain data as canonical JSON: sorted keys, exact decimals, no needless white space."""
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
@@ -66,7 +66,10 @@ def compute_digest(value: Any) -> str:
 
 
 def compute_document_digest(value: Any) -> str:
-    """Return `compute_digest` of a document's value, which has texts for keys, and no floats, in half of the time."""
+    """Return `compute_digest` of a document's value in half of the time.
+
+    Such a value has texts for keys, and no floats.
+    """
     return hashlib.sha256(_write_document(value).encode("utf-8")).hexdigest()
 
 
@@ -78,7 +81,10 @@ def _write_document(value: Any) -> str:
 
 
 def format_exact(value: float | Decimal) -> str:
-    """Return the one spelling of a number: no exponent, trailing zero or negative zero; a float's shortest literal."""
+    """Return the one spelling of a number: no exponent, trailing zero or negative zero.
+
+    A float is spelled as its shortest literal.
+    """
     if isinstance(value, int):
         return str(value)
     text = format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")

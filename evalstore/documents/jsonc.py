@@ -19,14 +19,17 @@ _INDENT = "  "
 
 
 def read_jsonc(data: bytes, file: str) -> Document:
-    """Return a JSON file with comments and trailing commas as a document, whose text has blanks in their place."""
+    """Return a JSON file with comments and trailing commas as a document.
+
+    Its text has blanks in their place.
+    """
     text, bom = check_text(data, file, _LIMIT)
     document = read_json(_blank(_TRAILING_COMMA, _blank(_COMMENT, text)), file)
     return Document(file, text, document.value, document.spans, document.key_spans, bom)
 
 
 def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, Any]) -> bytes:
-    """Return the file with the members added to the object at `pointer`, which is made if its parent lacks it.
+    """Return the file with members added to the object at `pointer`, made if its parent lacks it.
 
     A member that is there already stays as it is. Raises `LoadError` for a file that is none, and
     `RefusedError` where no member can be added.
@@ -100,7 +103,7 @@ def _merge(value: Any, pointer: Pointer, new: Mapping[str, Any]) -> Any:
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text of the same length, with blanks for what the pattern finds outside of strings."""
+    """Return a text of the same length, blank where the pattern matches outside of strings."""
 
     def replace(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith('"') else re.sub(r"[^\r\n]", " ", found[0])

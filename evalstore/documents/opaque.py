@@ -1,4 +1,4 @@
-"""A value that another tool's file has and no artifact can hold, and the text that stands for it."""
+"""A value that another tool's file has and no artifact can hold, with the text to write for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ OPAQUE_DEPTH = 32
 
 @dataclass(frozen=True, slots=True)
 class OpaqueValue:
-    """A value that is carried and never read: `NaN`, `-Infinity`, a number without end, or deeply nested JSON."""
+    """A value that is carried and never read.
+
+    That is `NaN`, `-Infinity`, a number without end, or deeply nested JSON.
+    """
 
     text: str
 

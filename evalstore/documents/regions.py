@@ -65,7 +65,7 @@ def get_region(document: Document) -> Region:
 
 
 def cut_region(region: Region) -> RegionPieces | None:
-    """Return the pieces of a mapping or list; None for other values, and where the layout has none."""
+    """Return the pieces of a mapping or list; None for other values and layouts without pieces."""
     value = follow_pointer(region.document.value, region.pointer)[1]
     style = find_style(region.document, region.pointer)
     if not isinstance(value, dict | list) or style == _ALIAS:
@@ -145,7 +145,7 @@ def _find_key(document: Document, pointer: Pointer, least: int) -> int:
 
 
 def _find_begin(text: str, key: int, least: int) -> int:
-    """Return where the comments above a key begin; the key itself where its line has more before it.
+    """Return where the comments above a key begin, or the key itself if more precedes it.
 
     Comments that are indented further belong to what is above them.
     """

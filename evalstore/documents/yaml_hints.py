@@ -1,4 +1,4 @@
-"""Explains what PyYAML's parser says of a text that is not YAML, with a hint where the text shows the slip."""
+"""Explains what PyYAML's parser says about a text that is not YAML, with a hint where it can."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ _COLON, _NO_TOKEN = (
 
 
 def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> LoadError:
-    """Return the error of YAML's parser (a `yaml.YAMLError`) with its place and a hint; `depth_limit` is our own."""
+    """Return the error of YAML's parser with its place and a hint.
+
+    It is a `yaml.YAMLError`; `depth_limit` is our own.
+    """
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if getattr(error, "context", None) in _BEGINNINGS and error.context_mark:
@@ -73,7 +76,7 @@ def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> Lo
 
 
 def _hint_at_text(problem: str, line: str) -> str | None:
-    """Return what to do about a text that YAML takes for something else; None where there is none in the line."""
+    """Return a hint about a text that YAML takes for something else; None where none is."""
     if problem in _CUT_SHORT and _APOSTROPHE.search(line):
         return "double an apostrophe within '…', as in 'It''s fine'; or use \"…\""
     if problem == _NO_EXPECTED_KEY and (found := _BRACKETED.search(line)):

@@ -20,7 +20,10 @@ def find_node_start(document: Document, pointer: Pointer) -> int:
 
 
 def find_style(document: Document, pointer: Pointer) -> str:
-    """Return a node's first character, which gives its style: `{`, `[`, a quote, `*` of an alias, or a plain one."""
+    """Return a node's first character, which gives its style.
+
+    As `{`, `[`, a quote, `*` of an alias, or a plain one.
+    """
     start = find_node_start(document, pointer)
     return document.text[start : start + 1]
 
@@ -48,7 +51,10 @@ def find_next_line(document: Document, pointer: Pointer) -> int:
 
 
 def find_node_end(document: Document, pointer: Pointer) -> int:
-    """Return the offset behind a node's last character; a block collection ends with its last child."""
+    """Return the offset behind a node's last character.
+
+    A block collection ends with its last child.
+    """
     value: Any = document.value
     for part in pointer:
         value = value[part]

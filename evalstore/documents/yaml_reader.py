@@ -1,4 +1,4 @@
-"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which are fast, flat and carry positions.
+"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which carry positions.
 
 No object is ever constructed from a tag: only mappings, lists, texts, numbers, bools and null are
 read.
@@ -45,7 +45,7 @@ _new_tuple = tuple.__new__
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data.
+    """Parse one YAML document; raises `LoadError` with the place for what is not plain data.
 
     Its positions are found by a second parse, when they are first asked for.
     """
@@ -81,7 +81,7 @@ class _PositionReader:
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document of another tool: larger, with keys that are not texts, and with merge keys expanded.
+    """Parse one YAML document of another tool: larger, with any keys, and merge keys expanded.
 
     Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an
     `OpaqueValue`.

@@ -1,4 +1,4 @@
-"""Reads the plain values of YAML's core schema, without positions: the one case of nearly every file."""
+"""Reads the plain values of YAML's core schema, without positions, as nearly every file needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def may_be_typed(text: str) -> bool:
 
 
 def resolve_plain_scalar(text: str, place: Place) -> object:
-    """Return the value of an unquoted scalar in the core schema (YAML 1.2, 10.3.2): null, bool, number or text."""
+    """Return the value of an unquoted scalar in the core schema: null, bool, number or text.
+
+    See YAML 1.2, 10.3.2.
+    """
     if text in PLAIN_WORDS:
         return PLAIN_WORDS[text]
     if _INT.fullmatch(text):
@@ -56,7 +59,7 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
 
 
 def read_plain_value(text: str) -> Any:
-    """Return the value of a YAML text, or `NOT_PLAIN` where it has an anchor, an alias, a tag or anything amiss.
+    """Return the value of a YAML text, or `NOT_PLAIN` for an anchor, an alias, a tag or an error.
 
     It finds what reading with positions finds, in half of the time; what that refuses is
     `NOT_PLAIN` here.

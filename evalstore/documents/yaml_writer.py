@@ -1,4 +1,4 @@
-"""Turns a value into YAML events and writes them with ruamel.yaml: its own `dump` would take twice as long.
+"""Turns a value into YAML events and writes them with ruamel.yaml: `dump` takes twice as long.
 
 A separate module, because ruamel.yaml is slow to import: `yaml_layout` imports it when it is first
 needed.
@@ -45,7 +45,7 @@ _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", 
 
 
 def format_yaml(value: Any) -> str:
-    """Return plain data as a YAML document; texts are styled so that every reader reads them as texts."""
+    """Return plain data as a YAML document in which every reader reads the texts as texts."""
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 1 << 30  # a folded line would come back as other text
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -105,13 +105,19 @@ def _choose_style(text: str) -> str:
 
 
 def write_yaml(value: Any, *, header: str = "") -> str:
-    """Return `value` as a YAML document after `header` (comment lines); `RefusedError` if it reads back different."""
+    """Return `value` as a YAML document after `header`, which is comment lines.
+
+    `RefusedError` if it reads back different.
+    """
     text = header + format_yaml(value)
     return _require_equal(text, equal=read_yaml(text, "<new file>").value == value)
 
 
 def write_legacy_yaml(value: Any) -> str:
-    """Return `value`, whose keys need not be texts, as a YAML document that `read_legacy_yaml` reads back equal."""
+    """Return `value` as a YAML document that `read_legacy_yaml` reads back equal.
+
+    Its keys need not be texts.
+    """
     text = format_yaml(value)
     return _require_equal(text, equal=read_legacy_yaml(text, "<new file>").value == value)
 

@@ -1,1 +1,1 @@
-"""The languages of rubrics, patterns and JSON Schema: what they mean, run in counted steps, and compared."""
+"""The languages of rubrics, patterns and JSON Schema: what they mean, run in steps and compared."""

@@ -1,4 +1,4 @@
-"""How far patterns and JSON Schemas are followed: sizes and steps, never seconds, so that every machine agrees."""
+"""Limits for patterns and JSON Schemas, in sizes and steps, so that every machine agrees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class _Schemas(NamedTuple):
 
 
 class _ComparisonLimits(NamedTuple):
-    """Steps that the comparison of two schemas may take, of some ten microseconds; real schemas take some hundreds."""
+    """Steps that comparing two schemas may take, of some ten microseconds each.
+
+    Real schemas take some hundreds.
+    """
 
     steps: int = 100_000
     direction_steps: int = 20_000

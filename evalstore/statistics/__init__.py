@@ -1,4 +1,4 @@
-"""The statistics of this package: intervals, p-values, detectable effects and claims, in floats; seeded, pure.
+"""Statistics: intervals, p-values, detectable effects and claims, in floats; seeded, pure.
 
 They say what these questions tell about other questions like them; a replay is exact on its own
 questions and needs none of this. The unit is the question, or the group where questions name one:

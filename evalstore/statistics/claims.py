@@ -39,7 +39,7 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeEstimate:
-    """The estimate of a change: its p-value, `mean` (None of too few units), and how many of the units it moved.
+    """The estimate of a change: p-value, `mean` (None of too few units), how many units it moved.
 
     A claim goes by `claim_p`, which is `p` or a little above it.
     """
@@ -63,7 +63,7 @@ class ChangeEstimate:
 
     @property
     def _leaves_out_zero(self) -> bool:
-        """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean.
+        """Whether the interval excludes 0: sign flips alone test symmetry, not the mean.
 
         Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean
         of what is nothing. Of those so rare, one in twenty such samples or more would miss them:
@@ -94,7 +94,10 @@ def _count_moved(units: Counter[Unit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnchorShift:
-    """What the anchors of some questions say of these: the shift by unit, and which part of all questions has it."""
+    """What the anchors of some questions say about them.
+
+    The shift by unit, and which part of all questions has it.
+    """
 
     units: Counter[Unit]
     part: float
@@ -107,7 +110,7 @@ class AnchorShift:
 
 
 def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate:
-    """Estimate a change that only anchors show, each shift for its part of the questions; together it is `seen`."""
+    """Estimate a change that only anchors show, each shift for its part; together it is `seen`."""
     units = sum((shift.units for shift in shifts), Counter[Unit]())
     means = [mean for shift in shifts if (mean := shift.mean) is not None]
     mean = add_means(means) if len(means) == len(shifts) else None
@@ -117,14 +120,17 @@ def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate
 
 
 def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> ChangeEstimate:
-    """Estimate what is left of a change after the `shifts` were taken off; its p-value is Welch's, rest to anchors."""
+    """Estimate what is left of a change without the `shifts`.
+
+    Its p-value is Welch's, rest to anchors.
+    """
     mean = estimate_rest_mean(units, shifts)
     p = 1.0 if mean is None else _compute_welch_p(mean)
     return ChangeEstimate(p, p, mean, _count_moved(units), units.total())
 
 
 def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> MeanEstimate | None:
-    """Return the mean of what is left, which carries the errors of all shifts as well; None where one is unknown."""
+    """Return the mean of what is left, with the errors of all shifts; None if one is unknown."""
     means = [estimate_mean(units), *(shift.mean for shift in shifts)]
     known = [mean for mean in means if mean is not None]
     # The middles of the shifts are in the shares already.
@@ -149,7 +155,7 @@ def bound_rate(units: int) -> Fraction:
 
 
 def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number (Holm 1979), in the given order: for slices of one change."""
+    """Return p-values adjusted for their number (Holm 1979), in order: for slices of one change."""
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         highest = adjusted[index] = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
@@ -169,7 +175,10 @@ def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
 
 
 def compute_wilson_interval(hits: int, total: int) -> Interval | None:
-    """Return Wilson's 95 % interval of a share (Wilson 1927), sound for few rows and near 0 and 1; None for no rows."""
+    """Return Wilson's 95 % interval of a share (Wilson 1927); None for no rows.
+
+    It is sound for few rows and near 0 and 1.
+    """
     if not total:
         return None
     square = _Z**2

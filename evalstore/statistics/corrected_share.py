@@ -47,7 +47,7 @@ class _Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CorrectedShare:
-    """A share as a judge has it, what it is without the judge's errors, and the 95 % interval of that."""
+    """A share as a judge has it, and without the judge's errors, with its 95 % interval."""
 
     judged: float
     share: float
@@ -91,7 +91,7 @@ def _smooth(hits: float, of: float, added: float) -> _Estimate:
 
 
 def _solve_fieller(passed: _Estimate, tpr: _Estimate, tnr: _Estimate, quantile: float) -> Interval:
-    """Return the shares s from 0 to 1 at which `passed` is near enough to s TPR + (1 - s) (1 - TNR)."""
+    """Return the shares s from 0 to 1 at which `passed` is near enough to s TPR + (1-s) (1-TNR)."""
     strength, over = tpr.share + tnr.share - 1, passed.share + tnr.share - 1
     square = quantile**2
     # (over - s strength)² <= square (var passed + s² var TPR + (1 - s)² var TNR),

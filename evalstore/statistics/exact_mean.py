@@ -9,7 +9,10 @@ from fractions import Fraction
 
 @dataclass(slots=True)
 class ExactMean:
-    """An exact mean; scores are summed by denominator, because one common denominator would grow with every row."""
+    """An exact mean.
+
+    Scores are summed by denominator: a common one would grow with every row.
+    """
 
     count: int = 0
     _sums: Counter[int] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""The interval of a mean of paired shares: Agresti and Min (2005) with Student's t, over questions or groups; pure.
+"""The interval of a mean of paired shares: Agresti and Min (2005) with Student's t; pure.
 
 Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike
 do not look certain, and a mean of rare moves keeps an interval that is wide enough: of two
@@ -36,7 +36,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them.
+    """The estimate of a mean share: `middle` and its standard error, with the added observations.
 
     `seen` is the mean as it was seen, without them, and `standard_error` its error. `least` is how
     far the ends of the interval are below and above it at least.
@@ -81,7 +81,10 @@ class MeanEstimate:
 
 
 def add_means(parts: Sequence[MeanEstimate]) -> MeanEstimate:
-    """Return the estimate of a sum of independent means, with Welch's degrees of freedom (rounded down)."""
+    """Return the estimate of a sum of independent means.
+
+    Welch's degrees of freedom are rounded down.
+    """
     error = hypot(*(part.error for part in parts))
     freedom = error**4 / fsum(part.error**4 / part.freedom for part in parts)
     return MeanEstimate(
@@ -95,7 +98,10 @@ def add_means(parts: Sequence[MeanEstimate]) -> MeanEstimate:
 
 
 def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
-    """Return the estimate of the mean share from how often each unit comes; None for fewer than 2, or 5 groups."""
+    """Return the estimate of the mean share from how often each unit comes.
+
+    None for fewer than 2 units, or 5 groups.
+    """
     seen, questions = units.total(), sum(count * times for (_, count), times in units.items())
     if seen < (FEWEST_GROUPS if seen < questions else FEWEST_UNITS):
         return None
@@ -120,7 +126,7 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
 
 
 def _find_rare_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:
-    """Return how far below and above their mean the interval of `seen` units ends at least: 0 where many moved.
+    """Return how far around their mean the interval of `seen` units ends at least; 0 if many moved.
 
     All that moved went one way. It may do so more often than it was seen to; and what none did, by
     a whole point.
@@ -139,7 +145,7 @@ def _find_rare_reach(units: Sequence[tuple[float, float, int]], seen: int) -> In
 
 
 def _find_skewed_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:
-    """Return how far towards 0 the interval of `seen` units reaches at least, by Hall's transformation of t.
+    """Return how far towards 0 the interval of `seen` units reaches, by Hall's transformation of t.
 
     Some moved the other way than the mean. Where they are few and moved far, t alone takes their
     number for more certain than it is.
@@ -157,7 +163,7 @@ def _find_skewed_reach(units: Sequence[tuple[float, float, int]], seen: int) -> 
 
 
 def _invert_hall(quantile: float, lean: float) -> float:
-    """Return how many standard deviations give a quantile: by his cubic transformation, or his exponential one.
+    """Return how many standard deviations give a quantile, by Hall's cubic or exponential form.
 
     Both are right to the same order. The first is flat where 1 + lean * quantile is about 0, and
     the second has no inverse below: the smaller distance is taken.
@@ -170,13 +176,13 @@ def _invert_hall(quantile: float, lean: float) -> float:
 
 
 def _sum_powers(units: Sequence[tuple[float, float, int]], mean: float, power: int) -> float:
-    """Return the sum of a power of the residuals of a ratio: of each total from the mean by its count."""
+    """Return the sum of a power of a ratio's residuals: each total from the mean by its count."""
     return fsum((total - mean * count) ** power * times for total, count, times in units)
 
 
 @dataclass(slots=True)
 class ShareMoves:
-    """The shares that are not 0, of lone questions by how often each comes, of others as the sum of their group."""
+    """The shares that are not 0: of lone questions by how often each comes, of others by group."""
 
     lone: Counter[Fraction] = field(default_factory=Counter)
     groups: dict[str, Fraction] = field(default_factory=dict)
@@ -206,7 +212,10 @@ class ShareMoves:
 
 @dataclass(slots=True)
 class UnitTotals:
-    """The questions of a change by unit, each a lone one or in a group; shares are added where they are not 0."""
+    """The questions of a change by unit, alone or in a group.
+
+    Shares are added where they are not 0.
+    """
 
     lone: int = 0
     groups: Counter[str] = field(default_factory=Counter)
@@ -228,7 +237,7 @@ class UnitTotals:
         return UnitTotals(self.lone + other.lone, self.groups + other.groups)
 
     def count_units(self, moves: ShareMoves) -> Counter[Unit]:
-        """Return how often each sum and count of a unit comes, with 0 for the questions that moved nothing."""
+        """Return how often each sum and count of a unit comes, 0 for questions that stay."""
         units = Counter({(share, 1): times for share, times in moves.lone.items()})
         units[_ZERO, 1] += self.lone - moves.lone.total()
         units += Counter(
@@ -238,7 +247,9 @@ class UnitTotals:
 
 
 def count_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Counter[Unit]:
-    """Return how often each sum and count of a group comes; a question without a group is a group by itself.
+    """Return how often each sum and count of a group comes.
+
+    A question without a group is a group by itself.
 
     Of a million questions the shares are few, and no list of them is needed.
     """

@@ -12,7 +12,10 @@ _NOTHING = 1e-17  # a term that so small a part of the sum counts no more
 
 @lru_cache(maxsize=1024)
 def bound_rare_rate(hits: int, total: int) -> float:
-    """Return the rate of which 2.5 % of all samples of `total` have `hits` or fewer; 1 where all are hits."""
+    """Return the rate at which 2.5 % of samples of `total` have at most `hits`.
+
+    It is 1 where all are hits.
+    """
     low, high = hits / total, 1.0
     for _ in range(_STEPS if hits < total else 0):
         middle = (low + high) / 2
@@ -24,7 +27,7 @@ def bound_rare_rate(hits: int, total: int) -> float:
 
 
 def _compute_tail(hits: int, total: int, rate: float) -> float:
-    """Return the probability of `hits` or fewer: from the likeliest term down, until they count no more."""
+    """Return the probability of at most `hits`, from the likeliest term down."""
     if rate >= 1:
         return 0.0
     ways = lgamma(total + 1) - lgamma(hits + 1) - lgamma(total - hits + 1)

@@ -27,7 +27,10 @@ _SERIES_FROM = 16
 
 
 def compute_sign_flip_p(units: Counter[Unit]) -> float:
-    """Return the two-sided mid-p of the mean from how often each unit comes; a group flips as one."""
+    """Return the two-sided mid-p of the mean from how often each unit comes.
+
+    A group flips as one.
+    """
     moves: Counter[Fraction] = Counter()
     for (total, _), times in units.items():
         moves[total] += times if total else 0
@@ -44,7 +47,7 @@ def compute_sign_flip_p(units: Counter[Unit]) -> float:
 
 
 def compute_claim_p(units: Counter[Unit], p: float) -> float:
-    """Return the p by which a mean is claimed: the mid-p, or the exact one where all units moved by one size.
+    """Return the p by which a mean is claimed: the mid-p, or the exact one if all moves are alike.
 
     Mid-p is right on the average of how many units moved. Where all did, nothing is averaged: of 16
     verdicts that turn it would claim a mean in .077 of all samples.
@@ -57,7 +60,10 @@ def compute_claim_p(units: Counter[Unit], p: float) -> float:
 
 
 def compute_mcnemar_p(one: int, other: int) -> float:
-    """Return McNemar's mid-p of two counts of flips (Fagerland 2013): how often chance splits them as unevenly."""
+    """Return McNemar's mid-p of two counts of flips (Fagerland 2013).
+
+    It is how often chance splits them as unevenly.
+    """
     flips, fewer = one + other, min(one, other)
     if not flips:
         return 1.0
@@ -73,7 +79,7 @@ def compute_mcnemar_p(one: int, other: int) -> float:
 
 
 def compute_sign_p(one: int, other: int) -> float:
-    """Return the p of the exact sign test: how often chance splits two counts as unevenly, or more so."""
+    """Return the p of the exact sign test: how often chance splits two counts as unevenly."""
     if one == other:
         return 1.0
     return compute_mcnemar_p(one, other) + _compute_split_probability(one + other, min(one, other))
@@ -118,7 +124,10 @@ def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
 
 
 def _sum_below(flips: int, fewer: int, term: float) -> float:
-    """Return the sum of all terms below `term` by recurrence: each from the one above it, until they count no more."""
+    """Return the sum of all terms below `term`, each from the one above it.
+
+    It ends where they count no more.
+    """
     total = 0.0
     for count in range(fewer, 0, -1):
         term *= count / (flips - count + 1)

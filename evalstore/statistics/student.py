@@ -13,7 +13,10 @@ _EXPANSION_FROM = 1000
 
 @lru_cache(maxsize=1024)
 def find_student_quantile(probability: float, freedom: int) -> float:
-    """Return the t below which lies `probability` (from 0.5 up to 1) for `freedom` degrees of freedom, 1 or more."""
+    """Return the t below which `probability` is, for `freedom` degrees of freedom.
+
+    The probability is from 0.5 up to 1, the freedom 1 or more.
+    """
     if freedom > _EXPANSION_FROM:
         return _expand_quantile(NormalDist().inv_cdf(probability), freedom)
     low, high = 0.0, pi / 2

@@ -1,4 +1,4 @@
-"""What moved on the typical question: the exact sign test, and the exact interval of a median; pure.
+"""What moved on the typical question: the sign test, and the exact interval of a median; pure.
 
 A mean can be moved by one question in twenty, and so no twenty questions tell much of it. Whether
 more questions fall than rise is another fact, which few of them show: it is asked of the questions
@@ -32,7 +32,7 @@ class MoveCounts:
 
     @property
     def p(self) -> float:
-        """The exact p of the sign test, two-sided: how often chance splits the moves as unevenly."""
+        """The exact two-sided p of the sign test: how often chance splits so unevenly."""
         return compute_sign_p(self.falls, self.rises)
 
     @property
@@ -84,7 +84,7 @@ def _drop_zero(changes: Counter[Fraction]) -> Counter[Fraction]:
 
 
 def _estimate_median(changes: Counter[Fraction]) -> TypicalChange | None:
-    """Return the median and its interval, whose ends are two of the changes; None of fewer than 6."""
+    """Return the median and its interval, whose ends are two changes; None of fewer than 6."""
     total = changes.total()
     if total < FEWEST:
         return None

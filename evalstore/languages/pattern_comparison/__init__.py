@@ -1,4 +1,4 @@
-r"""Compares regular expressions by the texts that they match: all texts, by proof, with a shortest counterexample.
+r"""Compares regular expressions by all texts that they match, with a shortest counterexample.
 
 >>> from evalstore.languages.pattern_comparison import Expression, compare_patterns
 >>> compare_patterns(Expression("cache tags?"), Expression("cache tag")).relation.value

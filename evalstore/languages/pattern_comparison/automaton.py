@@ -1,4 +1,4 @@
-r"""Reads texts letter by letter: from what the rest of a text must meet to what the rest after a letter must meet.
+r"""Reads texts letter by letter: from what the rest must meet to what must hold after a letter.
 
 Look-ahead makes "and" and "not" of statements about the rest, so a state is a formula of them (an
 alternating automaton), and reading a letter is taking a derivative (Brzozowski 1964). An anchor
@@ -65,7 +65,10 @@ def make_literal(number: int) -> Formula:
 
 @dataclass(slots=True)
 class AlternatingAutomaton:
-    """The graph at work: its states are formulas; what it has computed is kept, and steps are those of the graph."""
+    """The graph at work: its states are formulas, and what it has computed is kept.
+
+    Its steps are those of the graph.
+    """
 
     graph: PatternGraph
     _denied: list[Formula] = field(default_factory=list)
@@ -75,7 +78,10 @@ class AlternatingAutomaton:
     _successors: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
 
     def expand(self, formula: Formula, before: Neighbour, after: Neighbour) -> Formula:
-        """Return a formula of CHAR nodes alone for a place between two letters: anchors and look-ahead are decided."""
+        """Return a formula of CHAR nodes alone for a place between two letters.
+
+        Anchors and look-ahead are decided.
+        """
         parts = [self._expand_conjunction(conjunction, before, after) for conjunction in formula]
         return self._simplify(conjunction for part in parts for conjunction in part)
 
@@ -95,7 +101,7 @@ class AlternatingAutomaton:
         return self._successors[key]
 
     def group_letters(self, letters: int, expanded: Iterable[Formula]) -> list[int]:
-        """Return the groups of letters of a mask that some expanded formulas read alike, a mask each."""
+        """Return the groups of letters of a mask that some expanded formulas read alike."""
         # Partition refinement: each mask splits the groups that it cuts.
         groups = [letters]
         for mask in frozenset().union(*map(self._collect_masks, expanded)):
@@ -136,7 +142,10 @@ class AlternatingAutomaton:
     def _expand_node(
         self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]
     ) -> Formula:
-        """Follow all ways from a node up to the next letter; a way that returns to a look-ahead adds nothing."""
+        """Follow all ways from a node up to the next letter.
+
+        A way that returns to a look-ahead adds nothing.
+        """
         waiting, seen, found = [start], {start}, []
         while waiting:
             number = waiting.pop()
@@ -199,7 +208,7 @@ class AlternatingAutomaton:
         return self._drop_subsumed(one | other for one in left for other in right)
 
     def _drop_subsumed(self, conjunctions: Iterable[Conjunction]) -> Formula:
-        """Leave out each conjunction that asks for all that another one asks for: a or (a and b) is a."""
+        """Leave out conjunctions that ask for all of another: a or (a and b) is a."""
         found = frozenset(conjunctions)
         self.graph.budget.spend(len(found))
         if frozenset() in found:

@@ -1,4 +1,4 @@
-"""Compares two languages or patterns: texts of one side only, or the proof of none, each held against the scorer."""
+"""Compares two languages or patterns: texts of one side only, or the proof that there are none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class LanguageRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LanguageComparison:
-    """The answer; each text is a shortest one of that side only, and `why` is a clause that says what is undecided."""
+    """The answer; each text is a shortest one of that side only.
+
+    `why` is a clause that says what is undecided.
+    """
 
     relation: LanguageRelation
     only_old: str | None = None
@@ -41,7 +44,7 @@ class LanguageComparison:
     why: str = ""
 
     def is_confirmed_by(self, old: Acceptor, new: Acceptor) -> bool:
-        """Whether each text is accepted by its own side and refused by the other, as others find."""
+        """Whether its own side accepts each text and the other refuses it, as others find."""
         return _is_apart(self.only_old, old, new) and _is_apart(self.only_new, new, old)
 
 
@@ -53,7 +56,7 @@ def _is_apart(text: str | None, own: Acceptor, other: Acceptor) -> bool:
 def compare_patterns(
     old: Expression, new: Expression, budget: SharedBudget | None = None
 ) -> LanguageComparison:
-    """Return what the texts that match `new` are to those that match `old`; the engine has confirmed the examples.
+    """Return what the texts that match `new` are to those of `old`; the engine confirms examples.
 
     It never raises: what is not supported, or takes more steps than the budget has, is undecided.
     """
@@ -74,7 +77,7 @@ def compare_patterns(
 
 
 def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> LanguageComparison:
-    """Return what the texts of `new` are to those of `old`; an example of a language that is undecided may be there.
+    """Return what the texts of `new` are to those of `old`; an undecided answer may have examples.
 
     Raises `UndecidedError` where a language is beyond what is read.
     """
@@ -94,7 +97,7 @@ def _find_relation(only_old: str | None, only_new: str | None) -> LanguageRelati
 
 
 def _find_limit(expression: Expression) -> object:
-    """Return what says on which ordinary texts a pattern takes too many steps; None where it never does."""
+    """Return what decides on which ordinary texts a pattern is too slow; None where it never is."""
     matcher = compile_matcher(*expression)
     return expression if isinstance(matcher, str) else matcher.ordinary_length
 

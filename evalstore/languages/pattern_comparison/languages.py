@@ -1,4 +1,4 @@
-"""Makes the languages that can be compared: the texts that a pattern matches, that hold a phrase, and all others."""
+"""Makes languages to compare: the texts that a pattern matches, that hold a phrase, and others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIG
 
 
 class Expression(NamedTuple):
-    """A regular expression with how it is applied; `flags` are of `imsx`, `mode` is search, match or fullmatch."""
+    """A regular expression and how it is applied.
+
+    `flags` are of `imsx`, `mode` is search, match or fullmatch.
+    """
 
     pattern: str
     flags: str = ""
@@ -59,7 +62,7 @@ class Expression(NamedTuple):
 
 
 class _LowercaseTable(NamedTuple):
-    """What is lowered to a letter alone; what is lowered to a letter and more, so that a phrase may end within it.
+    """What is lowered to a letter alone, and what to a letter and more, where a phrase may end.
 
     `tails` are the letters that come as more: the capital I with dot has a combining dot.
     """
@@ -70,7 +73,10 @@ class _LowercaseTable(NamedTuple):
 
 
 def build_pattern_language(expression: Expression) -> RegexTree:
-    """Return the language of the texts that an expression matches; raises `UndecidedError` for what is unsupported."""
+    """Return the language of the texts that an expression matches.
+
+    Raises `UndecidedError` for what is unsupported.
+    """
     pattern, flags, mode = expression
     if not _FLAGS.issuperset(flags):
         raise UndecidedError("its flags are not of i, m, s, x")
@@ -94,7 +100,10 @@ def _check_length(pattern: str) -> None:
 
 
 def _keep_language(tree: RegexTree) -> RegexTree:
-    """Return a tree of the same texts without groups and the order of tries; refuse what is of no such tree."""
+    """Return a tree of the same texts without groups and the order of tries.
+
+    Refuses what has no such tree.
+    """
     if isinstance(tree, Group):
         return _keep_language(tree.body)
     if tree == Anchor(AnchorKind.LAST_LINE_END):
@@ -106,7 +115,7 @@ def _keep_language(tree: RegexTree) -> RegexTree:
 
 
 def build_group_language(pattern: str, number: int) -> RegexTree:
-    """Return a language that every text captured by a group is of; it has more texts where places are looked at.
+    """Return a language that every text captured by a group is in; looking around makes it wider.
 
     Raises `UndecidedError` for what is unsupported, and `KeyError` where there is no such group.
     """
@@ -130,7 +139,7 @@ def _forget_places(tree: RegexTree) -> RegexTree:
 
 
 def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> RegexTree:
-    """Return the language of the texts that hold one of the phrases, as written or after `str.lower()` of both.
+    """Return the texts that hold one of the phrases, as written or after `str.lower()` of both.
 
     Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that
     are too long.
@@ -144,7 +153,9 @@ def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> Re
 
 
 def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
-    """Return the language of the texts that hold one where every run of white space, as `str.split()` has it, is one.
+    """Return the texts that hold a phrase where every run of white space counts as one blank.
+
+    White space is what `str.split()` takes for it.
 
     White space at its ends is left out. Raises `UndecidedError` as `build_phrase_language` does.
     """
@@ -199,7 +210,10 @@ def _build_lowercase_table() -> _LowercaseTable:
 
 
 def count_visible(language: RegexTree) -> int:
-    """Return a number of visible characters that every text of a language has; looked-at places count for nothing."""
+    """Return a number of visible characters that every text of a language has.
+
+    Places that are only looked at count for nothing.
+    """
     if isinstance(language, Concatenation):
         return sum(map(count_visible, language.parts))
     if isinstance(language, Alternation):

@@ -1,4 +1,4 @@
-"""Searches several languages at once for the combinations of them that texts have, each with its shortest text.
+"""Searches several languages at once for the combinations that texts have, with a text of each.
 
 A text is in some of the languages and not in the others: a combination. Every language becomes an
 automaton that is made deterministic as it is read; the search goes through the product of all of
@@ -33,14 +33,14 @@ ONLY_OLD, ONLY_NEW = (True, False), (False, True)
 
 
 class MembershipTable(NamedTuple):
-    """A shortest text for each combination that was found; when complete, no text has another one."""
+    """A shortest text for each combination found; when complete, no text has another one."""
 
     texts: dict[Membership, str]
     is_complete: bool
 
 
 def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> MembershipTable:
-    """Return the combinations of some languages that texts have; incomplete when the budget ended the search.
+    """Return the combinations of languages that texts have; incomplete if the budget ended first.
 
     Raises `UndecidedError` where a language is beyond what is read.
     """
@@ -50,7 +50,10 @@ def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> Me
 def search_languages(
     languages: Sequence[RegexTree], budget: SharedBudget, *, apart: bool = False
 ) -> MembershipTable:
-    """Return what `find_memberships` does; if `apart`, only the shortest texts that tell two languages apart."""
+    """Return what `find_memberships` does.
+
+    If `apart`, only the shortest texts that two languages differ in.
+    """
     combinations = (ONLY_OLD, ONLY_NEW) if apart else product((False, True), repeat=len(languages))
     texts: dict[Membership, str] = {}
     try:
@@ -82,7 +85,7 @@ _PartialMove = tuple[int, Neighbour, tuple[Formula, ...]]
 
 @dataclass(slots=True)
 class _Search:
-    """One search, breadth first, until each of the combinations `wanted` has a text, or none is left to be read."""
+    """One search, breadth first, until each combination `wanted` has a text or nothing is left."""
 
     automaton: AlternatingAutomaton
     alphabet: Alphabet
@@ -166,7 +169,7 @@ class _Search:
 
 
 def _combine_moves(partial: list[_PartialMove], moves: list[_Move]) -> Iterator[_PartialMove]:
-    """Yield what letters do in some languages and in one more; letters that part ways there are parted."""
+    """Yield the moves of several languages together with those of one more."""
     for letters, neighbour, formulas in partial:
         for mask, kind, following in moves:
             if kind == neighbour and (both := letters & mask):

@@ -1,4 +1,4 @@
-"""Divides all code points into the letters of a comparison: classes that no atom of either side tells apart.
+"""Divides all code points into classes that no atom of either side tells apart: the letters.
 
 Automata theory calls such classes minterms. Which characters an atom matches is asked of the engine
 itself, so that nothing about classes, cases or Unicode can differ from what a check does.

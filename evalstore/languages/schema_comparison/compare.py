@@ -64,7 +64,9 @@ class SchemaRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaComparison:
-    """The answer; the examples, shortest first, are valid by one schema only; `why` it is only assumed.
+    """The answer; `why` it is only assumed.
+
+    The examples, shortest first, are valid by one schema only.
 
     It holds for JSON that keeps within the limits of the check: what outruns them is unscored.
     """
@@ -75,7 +77,10 @@ class SchemaComparison:
 
 
 def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
-    """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
+    """Return what the JSON valid by `new` is to what is valid by `old`; it never raises.
+
+    Both schemas are plain data.
+    """
     differ = find_dialect(old) != find_dialect(new)
     if differ and not (have_same_meaning(old) and have_same_meaning(new)):
         return SchemaComparison(SchemaRelation.ASSUMED, why=_OTHER_DIALECTS)
@@ -131,7 +136,7 @@ def compare_normal_forms(
 def _find_direction(
     narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget
 ) -> tuple[bool, str]:
-    """Return whether the table tells that one schema accepts no more than another, and why that cannot be known."""
+    """Return the direction in which a schema accepts no more, and why that cannot be known."""
     try:
         return is_within(narrow, wide, SharedBudget(COMPARISON.direction_steps, budget)), ""
     except UnsupportedSchemaError as error:
@@ -145,7 +150,7 @@ def _find_direction(
 def _find_examples(
     old: NormalSchema, new: NormalSchema, compiled: tuple[Schema, Schema], budget: SharedBudget
 ) -> tuple[list[Any], list[Any]]:
-    """Return values that the check finds valid by the old schema only, and by the new one only, the shortest first."""
+    """Return values that only the old schema accepts, and only the new one, the shortest first."""
     found: tuple[list[Any], list[Any]] = [], []
     steps = SharedBudget(COMPARISON.example_steps, budget)
     cost = 1 + (_count_values(old) + _count_values(new)) // 16
@@ -173,12 +178,12 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
 
 
 def is_cheap(schema: NormalSchema) -> bool:
-    """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
+    """Whether no JSON that evalstore reads takes a normal schema near the limit of its steps."""
     return _count_values(schema) <= COMPARISON.cheap and not _repeats(schema, in_choice=False)
 
 
 def _differ_in_spelling(old: NormalSchema, new: NormalSchema) -> bool:
-    """Whether two schemas differ only in patterns that find the same texts, and take no steps to speak of."""
+    """Whether two schemas differ only in patterns that find the same texts at little cost."""
     patterns = [*_list_patterns(old), *_list_patterns(new)]
     return _are_spelled(old, new) and take_no_limit(patterns)
 
@@ -237,7 +242,7 @@ def _list_inner(value: Any) -> Iterable[Any]:
 
 @lru_cache(maxsize=256)
 def find_instances(text: str) -> tuple[Any, ...]:
-    """Return some small instances of a schema, canonical JSON, and some that are none, as far as they can be built."""
+    """Return small instances of a schema as canonical JSON, and some values that are not valid."""
     with suppress(EvalstoreError, UnsupportedSchemaError):
         schema = read_value(text, "schema")
         check_supported(schema)

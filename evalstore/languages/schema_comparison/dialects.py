@@ -47,7 +47,10 @@ def drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
 
 
 def read_as_written(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    """Return a schema as its own dialect reads it; a constant takes the steps of a list with one value."""
+    """Return a schema as its own dialect reads it.
+
+    A constant takes the steps of a list with one value.
+    """
     read = drop_unread(schema, dialect)
     if "const" not in read or "enum" in read:
         return read
@@ -55,7 +58,7 @@ def read_as_written(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any
 
 
 def have_same_meaning(schema: Any) -> bool:
-    """Whether every keyword of a schema means the same in all dialects that are compared, and takes the same steps."""
+    """Whether every keyword of a schema means the same in all dialects, at the same steps."""
     if not isinstance(schema, dict):
         return True
     if isinstance(schema.get("items"), list) or ("$ref" in schema and len(schema) > 1):
@@ -66,7 +69,9 @@ def have_same_meaning(schema: Any) -> bool:
 
 
 def convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    """Return one schema, without those within it, in the words of the latest dialect; `dialect` is its own.
+    """Return one schema, without those within it, in the latest dialect's words.
+
+    `dialect` is its own.
 
     A keyword that is newer than the schema's dialect gets a name that no dialect has.
     """
@@ -90,7 +95,7 @@ def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema; where only its own `properties` look at properties, what is left is additional."""
+    """Return a schema with `unevaluated` as `additional` where only `properties` look at any."""
     if "unevaluatedProperties" not in keywords or keywords.keys() & (
         LOOKING_KEYWORDS | {"additionalProperties"}
     ):

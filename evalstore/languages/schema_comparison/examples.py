@@ -1,4 +1,4 @@
-"""Builds small values near what two schemas say differently; the real check says which of them tell the two apart.
+"""Builds small values near what two schemas say differently; the real check judges them.
 
 Nothing rests on what is built here: a value that both schemas accept, or neither, is dropped
 (`compare`).
@@ -61,7 +61,7 @@ class _Builder:
         self._budget = budget
 
     def iterate_near(self, old: list[NormalSchema], new: list[NormalSchema]) -> Iterator[Any]:
-        """Yield values that meet either side, and those at the edges of the demands that one side alone has."""
+        """Yield values that meet either side, and those at the edges of what one alone demands."""
         parts = _list_parts(old), _list_parts(new)
         changed = _list_changed_leaves(parts)
         bases = self._build_bases(old, new)
@@ -77,7 +77,7 @@ class _Builder:
         return list({write_canonical(value): value for value in values}.values())
 
     def build(self, schemas: Iterable[NormalSchema]) -> list[Any]:
-        """Return a few values that meet schemas as far as it is seen here: one of each type, and of each choice."""
+        """Return a few values that meet schemas as far as seen here: one a type and a choice."""
         self._budget.spend()
         ways = islice(_iterate_ways([*schemas]), EXAMPLES.ways)
         return [*islice(chain.from_iterable(map(self._build_way, ways)), EXAMPLES.parts)]
@@ -219,7 +219,7 @@ def _iterate_dependent(
 
 
 def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
-    """Return all schemas that look at the same value as these, whether it has to meet them or not."""
+    """Return all schemas that look at the same value as these, whether it must meet them or not."""
     parts: Parts = []
     waiting = [*schemas]
     while waiting:
@@ -233,7 +233,10 @@ def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
 
 
 def _list_changed_leaves(parts: tuple[Parts, Parts]) -> Parts:
-    """Return the keywords without schemas that one side alone has, each by itself; all of them where it is none."""
+    """Return keywords without schemas that one side alone has, each by itself.
+
+    All of them where there is none.
+    """
     old, new = map(_index_leaves, parts)
     both = old | new
     apart = [both[text] for text in sorted(old.keys() ^ new.keys())]
@@ -251,7 +254,7 @@ def _index_leaves(parts: Parts) -> dict[str, SchemaObject]:
 
 
 def _iterate_ways(schemas: list[NormalSchema]) -> Iterator[Parts]:
-    """Yield the ways to meet schemas: for each the schemas of it that a value has to meet, without choices."""
+    """Yield the ways to meet schemas: the schemas that a value has to meet, without choices."""
     if not schemas:
         yield []
         return
@@ -345,7 +348,10 @@ def _build_texts(parts: Parts) -> Iterator[str]:
 
 
 def _iterate_scalars(changed: Parts) -> Iterator[Any]:
-    """Yield values at the edges of some keywords: listed ones, numbers at bounds, texts by length and by pattern."""
+    """Yield values at the edges of some keywords.
+
+    These are listed values, numbers at bounds, and texts by length and by pattern.
+    """
     for part in changed:
         yield from islice(_list_values(part), EXAMPLES.size)
         yield from (*_SAMPLES.values(), False) if part.keys() & {"type", "enum", "const"} else ()

@@ -1,4 +1,4 @@
-"""Tells which way an edit moves what a schema accepts: a table of the everyday keywords, each with its monotony.
+"""Finds which way an edit moves what a schema accepts, by a table of the everyday keywords.
 
 A schema asks no less than another where each demand of the other follows from its own: by the row
 of the keyword, or in every case of a choice. "No" means that the table does not tell. Never asked
@@ -71,7 +71,7 @@ _OPEN = PropertyShape({}, {}, True)
 
 
 def list_demands(schema: NormalSchema) -> tuple[Demand, ...]:
-    """Return the demands of a schema, those of `allOf` and of references among them; kept with the schema."""
+    """Return the demands of a schema with those of `allOf` and references; kept with the schema."""
     if isinstance(schema, bool):
         return () if schema else (_NOTHING,)
     keywords = schema if isinstance(schema, SchemaObject) else SchemaObject(schema)
@@ -173,7 +173,10 @@ def find_type(value: Any) -> str:
 
 
 def is_within(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> bool:
-    """Whether the table tells that all values of one schema meet another; raises `OutOfStepsError`."""
+    """Whether the table shows that all values of one schema meet another.
+
+    Raises `OutOfStepsError`.
+    """
     return _KeywordWalk(budget).meets(DemandSet(list_demands(narrow)), wide)
 
 
@@ -209,7 +212,10 @@ class _KeywordWalk:
         return self.answers[key]
 
     def is_empty(self, narrow: DemandSet) -> bool:
-        """Whether no value meets all of some demands, by their types, their listed values or the tag of a record."""
+        """Whether no value meets all of some demands.
+
+        Types, listed values and the tag of a record are looked at.
+        """
         if "nothing" in narrow.texts or not narrow.types:
             return True
         listed = [frozenset(map(write_canonical, values)) for values in narrow.get_all("enum")]
@@ -254,7 +260,7 @@ def _list_fewer(_: _KeywordWalk, narrow: DemandSet, values: list[Any]) -> bool:
 
 
 def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
-    """Return the lower bound, and whether it is open; with the sign -1 that of the negated numbers."""
+    """Return the lower bound, and whether it is open; with the sign -1, of the negated numbers."""
     keywords = ("minimum", "exclusiveMinimum") if sign > 0 else ("maximum", "exclusiveMaximum")
     # A decimal is exact as a fraction: with a sign it would be rounded to 28 digits.
     bounds: list[tuple[Any, int]] = []

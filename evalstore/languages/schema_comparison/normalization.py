@@ -1,4 +1,4 @@
-"""Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
+"""Normalizes a schema: resolves references, drops annotations and order, in a dialect's words.
 
 Two schemas of one normal form in their own words are applied step by step alike. What is not read
 exactly is refused, with the reason.
@@ -58,7 +58,7 @@ NormalSchema = bool | dict[str, Any]
 
 
 class SchemaObject(dict[str, Any]):
-    """A normal schema with keywords; its demands are kept with it once they are known (see `monotony`)."""
+    """A normal schema with keywords; it keeps its demands once they are known (see `monotony`)."""
 
     __slots__ = ("demands",)
     demands: tuple[Any, ...] | None
@@ -73,14 +73,20 @@ class UnsupportedSchemaError(Exception):
 
 
 class NormalForm(NamedTuple):
-    """A normal schema in the latest words; with an obstacle its demands are not all known, "" is none."""
+    """A normal schema in the latest words.
+
+    With an obstacle not all its demands are known; "" is no obstacle.
+    """
 
     schema: NormalSchema
     obstacle: str
 
 
 def check_supported(schema: Any) -> int:
-    """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
+    """Return how many values a schema has.
+
+    Raises `UnsupportedSchemaError` for one that is not compared.
+    """
     if find_dialect(schema) not in LACKED_KEYWORDS:
         raise UnsupportedSchemaError(
             f"schemas of {make_excerpt(find_dialect(schema))} are not compared"
@@ -105,7 +111,7 @@ def check_supported(schema: Any) -> int:
 
 
 def normalize_schema(schema: Any) -> NormalForm:
-    """Return the normal form, in the latest words, of a schema that is supported and can be compiled.
+    """Return the normal form, in the latest words, of a supported schema that can be compiled.
 
     A reference is replaced by the normal form of what it leads to, under its keyword; one that
     leads back by a mark.
@@ -117,7 +123,10 @@ def normalize_schema(schema: Any) -> NormalForm:
 
 
 def normalize_as_written(schema: Any) -> NormalSchema:
-    """Return the normal form of such a schema in its own words; schemas with the same one take the same steps."""
+    """Return the normal form of such a schema in its own words.
+
+    Schemas with the same one take the same steps.
+    """
     plain = make_plain_form(schema, find_dialect(schema))
     return _Normalizer(plain, find_dialect(schema), read_as_written).normalize(plain, ())
 

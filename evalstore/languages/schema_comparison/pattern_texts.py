@@ -1,4 +1,4 @@
-"""Asks what the patterns of schemas find: in a text, in all texts of another, and in a text that another lacks."""
+"""Asks what patterns of schemas find: in a text, in another's texts, and in what one lacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ ANY_PATTERN, NO_PATTERN = "", "(?!)"
 
 @lru_cache(maxsize=4096)
 def is_pattern_found(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text; `UnsupportedSchemaError` where that takes too many steps."""
+    """Whether a pattern is found in a text.
+
+    `UnsupportedSchemaError` where that takes too many steps.
+    """
     matcher = compile_matcher(pattern, "", "search")
     found = None if isinstance(matcher, str) else matcher.is_found(text)
     if found is None:
@@ -37,14 +40,14 @@ def is_pattern_within(narrow: str, wide: str) -> bool:
 
 
 def take_no_limit(patterns: Collection[str]) -> bool:
-    """Whether all these patterns of a schema stay within the steps of a search, whatever the JSON."""
+    """Whether all these patterns of a schema stay within a search's steps, whatever the JSON."""
     matchers = (compile_matcher(pattern, "", "search") for pattern in patterns)
     return all(not isinstance(one, str) and one.is_within_share(len(patterns)) for one in matchers)
 
 
 @lru_cache(maxsize=4096)
 def find_text(found: str, unfound: str) -> tuple[str, ...]:
-    """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
+    """Return a shortest text in which only the first of two patterns is found, if any."""
     text = compare_patterns(
         Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)
     ).only_old

@@ -1,4 +1,4 @@
-"""JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
+"""JSON Schema, compiled once and counted in steps, never fetched; sole user of `jsonschema`."""
 
 from typing import TYPE_CHECKING
 

@@ -44,19 +44,25 @@ _KEYWORDS_OF_KEYS = frozenset({"additionalProperties", "unevaluatedProperties"})
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A compiled schema; every instance may take all the steps of its guard. `SchemaError` where it takes more."""
+    """A compiled schema; every instance may take all the steps of its guard.
+
+    `SchemaError` where it takes more.
+    """
 
     _validator: Any
     _start_run: Callable[[], ValidationRun]
 
     def find_violations(self, instance: Any) -> Iterator[Violation]:
-        """Yield every violation, innermost first where a branch was chosen, in the order of the instance."""
+        """Yield every violation in the order of the instance.
+
+        Where a branch was chosen, the innermost comes first.
+        """
         errors = _translate_errors(lambda: [*self._iterate_errors(instance)])
         for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
             yield _make_violation(error)
 
     def find_first_violation(self, instance: Any) -> Violation | None:
-        """Return the first violation in the order of the schema; None where the instance meets every demand."""
+        """Return the first violation in the order of the schema; None for a valid instance."""
         error = _translate_errors(lambda: next(self._iterate_errors(instance), None))
         return None if error is None else _make_violation(error)
 
@@ -81,7 +87,10 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
 
 
 def compile_shipped_schema(schema: Any) -> Schema:
-    """Compile a schema of the package; the tests hold it against its dialect, which takes longer than its whole use."""
+    """Compile a schema of the package.
+
+    The tests check it against its dialect, which takes longer than using it.
+    """
     schema_copy = copy_plain(schema)
     validator = _make_validator(
         _DIALECTS[find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal
@@ -246,7 +255,10 @@ def _make_violation(error: Any) -> Violation:
 
 
 def _find_innermost(error: Any) -> Any:
-    """Return the error of the branch that was probably meant; where two are as near, the choice between them."""
+    """Return the error of the branch that was probably meant.
+
+    Where two are as near, the choice between them.
+    """
     # Each round goes into one branch of a choice.
     while error.context:
         nearest = min(error.context, key=_rank_nearness)

@@ -61,7 +61,7 @@ def copy_plain(value: Any) -> Any:
 
 
 def make_equality_key(value: Any) -> Any:
-    """Return a hashable value that is equal exactly when JSON Schema says so: 1 is 1.0, and true is not 1.
+    """Return a hashable value, equal exactly when JSON Schema says so: 1 is 1.0, true is not 1.
 
     Numbers are texts in it: Python's hashes of numbers are the same everywhere, and chosen ones
     collide.
@@ -79,7 +79,10 @@ def make_equality_key(value: Any) -> Any:
 
 
 def check_size(value: Any) -> None:
-    """Raise `SchemaError` for a value of more parts or levels than a file may have, as one that holds itself has."""
+    """Raise `SchemaError` for a value with more parts or levels than a file may have.
+
+    One that holds itself has.
+    """
     # Level by level, not by recursion: a value may nest deeper than Python's stack, or hold itself.
     level, parts, depth = [value], 0, 0
     while level:
@@ -99,7 +102,10 @@ def _iterate_items(node: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One demand of a schema that an instance does not meet; `of_key`: it is the key at `pointer` that does not."""
+    """One demand of a schema that an instance does not meet.
+
+    `of_key`: it is the key at `pointer` that does not.
+    """
 
     pointer: Pointer
     keyword: str
@@ -133,7 +139,7 @@ class SchemaPatterns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The steps that a schema's own check, and then each instance, may take, and who reads the patterns.
+    """The steps that a schema's check, and each instance, may take, and who reads the patterns.
 
     A step is about the application of one keyword; how many an instance takes is the same on every
     machine. With `literal`, an integer is what is written as one: JSON Schema takes 2.0, which the
@@ -174,7 +180,7 @@ class ValidationRun:
         self.depth -= 1
 
     def list_equality_keys(self, allowed: list[Any]) -> frozenset[Any]:
-        """Return what stands for the values of an `enum` in comparisons; made once for an instance."""
+        """Return comparison keys for the values of an `enum`; made once for an instance."""
         if len(allowed) == 1:  # of a `const`, in a list that does not stay
             return frozenset(map(make_equality_key, allowed))
         if id(allowed) not in self.listed:

@@ -1,4 +1,4 @@
-"""Replaces keywords of the library: each counts its steps, numbers are exact, patterns go to the guard's engine."""
+"""Replaces keywords of the library: steps are counted, numbers exact, patterns guarded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def apply_pattern_properties(
 
 
 def apply_additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
-    """Apply a schema to the properties that `properties` and `patternProperties` beside it do not name."""
+    """Apply a schema to the properties that `properties` and `patternProperties` do not name."""
     if isinstance(instance, dict) and allowed is not True:
         yield from _apply_to_rest(
             validator, allowed, instance, _find_evaluated_names(validator, instance, schema)
@@ -88,7 +88,7 @@ def _apply_to_rest(
 
 
 def _find_evaluated(validator: Any, instance: Any, schema: Any) -> set[Any]:
-    """Return the keys or indexes of `instance` that a schema has evaluated, by which it is valid."""
+    """Return the keys or indexes of `instance` that a schema that it meets has evaluated."""
     if not isinstance(schema, dict):
         return set()
     if isinstance(instance, list):
@@ -115,7 +115,7 @@ def _find_evaluated_by_parts(validator: Any, instance: Any, schema: dict[str, An
 
 
 def _iterate_applied_parts(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
-    """Yield the schemas within `schema` that look at `instance` itself; where one must hold, it is taken to."""
+    """Yield the schemas within `schema` for `instance`; those that must hold are taken to."""
     targets, keywords = validator.format_checker.targets, validator.VALIDATORS
     for name in REFERENCES:
         if name in schema and name in keywords:
@@ -167,7 +167,10 @@ def _find_evaluated_indexes(
 
 @cache
 def make_validator_class(dialect: Any, *, literal: bool) -> Any:
-    """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
+    """Return the library's validator of a dialect with our keywords.
+
+    `literal` is as in `Guard`.
+    """
     table = {}
     for name, keyword in dialect.VALIDATORS.items():
         if name in REFERENCES:
@@ -213,7 +216,10 @@ def _is_integer(value: Any) -> bool:
 
 
 def _make_reference_keyword(keyword: str, of_library: Keyword) -> Keyword:
-    """Return the keyword that goes where a reference was found to lead; the library's is for a dialect's own schema."""
+    """Return the keyword that goes where a reference leads.
+
+    The library's own is for a dialect's own schema.
+    """
 
     def apply_keyword(validator: Any, ref: Any, instance: Any, schema: Any) -> Errors:
         targets = validator.format_checker.targets

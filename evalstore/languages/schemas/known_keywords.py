@@ -43,7 +43,7 @@ def list_keywords() -> frozenset[str]:
 
 
 def find_unread_keywords(schema: Any) -> Iterator[tuple[Pointer, str]]:
-    """Yield (pointer, keyword) for `format` and for words that are not a keyword, save those that begin with `x-`."""
+    """Yield (pointer, keyword) for `format` and unknown words, save those that begin with `x-`."""
     waiting: list[tuple[Pointer, Any]] = [((), schema)]
     while waiting:
         pointer, part = waiting.pop()

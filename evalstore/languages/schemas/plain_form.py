@@ -49,7 +49,7 @@ _NAMES_OF_CLASSES: tuple[tuple[Any, frozenset[str]], ...] = (
 
 
 def make_plain_form(schema: Any, dialect: str) -> Any:
-    """Return the plain form of a schema that its dialect accepts; the schema itself where nothing changes."""
+    """Return the plain form of a schema that its dialect accepts; itself where nothing changes."""
     if not isinstance(schema, dict) or dialect not in _PLAIN_DIALECTS or not _is_safe(schema):
         return schema
     plain = _simplify(schema, dialect)
@@ -107,7 +107,7 @@ def _simplify_value(keyword: str, value: Any, dialect: str) -> Any:
 
 
 def _is_open(schema: Any) -> bool:
-    """Whether a schema lets everything through; a word that no dialect knows is taken for a demand."""
+    """Whether a schema lets everything through; a word that no dialect knows counts as a demand."""
     return schema is True or (isinstance(schema, dict) and not _list_deciding(schema))
 
 
@@ -179,7 +179,7 @@ def _write_point(schema: Keywords) -> None:
 
 
 def _unwrap(schema: Keywords) -> Keywords:
-    """Return the schema that is wrapped in a choice of one, or denied twice, with the notes around it."""
+    """Return the schema in a choice of one, or denied twice, with the notes around it."""
     deciding = _list_deciding(schema)
     if len(deciding) != 1:
         return schema

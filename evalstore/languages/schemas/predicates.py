@@ -1,4 +1,4 @@
-"""Compiles the keywords of our own schemas into predicates: a fast first pass that says valid or not, and never why."""
+"""Compiles the keywords of our own schemas into predicates: a fast first pass, valid or not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _PredicateCompiler:
         return _join_all(predicates)
 
     def follow(self, reference: str) -> Predicate:
-        """Return the predicate of a definition, compiled once and when it is first asked: one may name itself."""
+        """Return the predicate of a definition, compiled when first asked: one may name itself."""
         if reference not in self._compiled:
             definition = self.find_definition(reference)
             # Until it is compiled, what it says of itself looks it up.
@@ -186,7 +186,7 @@ def _compile_additional_properties(
 
 
 class _EvaluatedNames(NamedTuple):
-    """The properties that a part of a schema evaluates, where its condition holds for the whole value."""
+    """The properties that a part of a schema evaluates where its condition holds for the value."""
 
     condition: Predicate
     names: frozenset[str]

@@ -1,4 +1,4 @@
-"""Finds every subschema with its place, where references lead, and references that lead back to themselves."""
+"""Finds every subschema with its place, where references lead, and those that lead in circles."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _IN_PLACE_KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Subschema:
-    """One subschema that is a mapping; `document` is the nearest around it that has a name (`$id`)."""
+    """One subschema that is a mapping; `document` is the nearest around it with a name (`$id`)."""
 
     pointer: Pointer
     schema: dict[str, Any]
@@ -65,7 +65,10 @@ class Subschema:
 
 @dataclass(frozen=True, slots=True)
 class SchemaParts:
-    """A schema taken apart; `targets` has the schema that a reference leads to, by keyword and its mapping's `id()`."""
+    """A schema taken apart.
+
+    `targets` has the schema that a reference leads to, by keyword and its mapping's `id()`.
+    """
 
     subschemas: tuple[Subschema, ...]
     targets: Mapping[tuple[str, int], Any]
@@ -73,7 +76,9 @@ class SchemaParts:
 
 
 def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
-    """Return the subschemas of a schema free of aliases; `id_key` is the keyword by which its dialect names a document.
+    """Return the subschemas of a schema free of aliases.
+
+    `id_key` is the keyword by which its dialect names a document.
 
     A mapping that no keyword leads to is a subschema when a reference does.
     """
@@ -123,7 +128,7 @@ def iterate_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Any
 def _iterate_reachable(
     roots: Iterable[Subschema], id_key: str, subschemas: dict[int, Subschema]
 ) -> Iterator[Subschema]:
-    """Yield what the keywords of some subschemas lead to, and note it in `subschemas`, by `id()`."""
+    """Yield what the keywords of some subschemas lead to, and note it in `subschemas` by `id()`."""
     waiting = [*roots]
     while waiting:
         subschema = waiting.pop()
@@ -200,7 +205,10 @@ def _make_reference_flaw(subschema: Subschema, keyword: str, ref: str) -> Flaw:
 
 
 def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw]:
-    """Yield the dynamic references, which go by how a document was reached, where there are several documents."""
+    """Yield the dynamic references where there are several documents.
+
+    They go by how a document was reached.
+    """
     if len({id(subschema.document) for subschema in subschemas}) > 1:
         for subschema, keyword, ref in _iterate_references(subschemas):
             if keyword != "$ref":
@@ -214,7 +222,7 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
 def _find_loops(
     subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]
 ) -> Iterator[Flaw]:
-    """Yield a cycle of references that all look at one value, or a chain that is too long: nothing can apply them."""
+    """Yield a cycle of references that look at one value, or a chain that is too long to apply."""
     # Edges lead from a schema to those that it applies to the same value, at once or by reference.
     graph = {node: [*_iterate_in_place(one.schema, targets)] for node, one in subschemas.items()}
     try:

@@ -81,12 +81,18 @@ _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True)
 
 
 def compile_untrusted(schema: Any) -> Schema:
-    """Compile an untrusted schema; what is wrong with it, or takes too many steps when applied, is a `SchemaError`."""
+    """Compile an untrusted schema.
+
+    What is wrong with it, or takes too many steps when applied, is a `SchemaError`.
+    """
     return compile_schema(schema, _GUARD)
 
 
 def find_untrusted_flaws(schema: Any, *, strict: bool = True) -> list[Flaw]:
-    """Return what keeps an untrusted schema from being applied; if `strict`, also patterns that mean other things."""
+    """Return what keeps an untrusted schema from being applied.
+
+    If `strict`, also patterns that mean other things.
+    """
     return find_flaws(schema, _STRICT if strict else _GUARD)
 
 
