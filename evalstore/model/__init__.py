@@ -1,4 +1,4 @@
-"""The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
+"""The values that all packages share: references, artifacts, rubrics, judges, results and more."""
 
 from typing import TYPE_CHECKING
 

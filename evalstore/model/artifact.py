@@ -31,7 +31,7 @@ _UNSCORED: dict[Kind, frozenset[str]] = {
 
 
 def describe_misfit(misfit: Exception) -> str:
-    """Return one of `MALFORMED_ERRORS` as words: a key that is missing, a value, or what else Python says."""
+    """Return one of `MALFORMED_ERRORS` as words: a missing key, a value, or what Python says."""
     if isinstance(misfit, KeyError):
         return f"`{make_excerpt(str(misfit.args[0]))}` is missing"
     text = make_excerpt(str(misfit))
@@ -75,7 +75,7 @@ class Artifact(ArtifactIdentity):
 
     @property
     def former_name(self) -> str:
-        """The name (`<kind>/<id>`) that the artifact says it had before it was renamed; "" where it says none."""
+        """The name (`<kind>/<id>`) that the artifact says it had before a rename, or ""."""
         return find_former_name(self.kind, self.value)
 
     @cached_property
@@ -100,14 +100,17 @@ class Artifact(ArtifactIdentity):
 
 
 def find_former_name(kind: Kind, value: Any) -> str:
-    """Return the earlier name of an artifact's mapping: `renamed_from` is a name or an id; "" for another kind's."""
+    """Return the earlier name of an artifact's mapping; "" for another kind's.
+
+    `renamed_from` is a name or an id.
+    """
     written = value.get(RENAMED_FROM) if isinstance(value, dict) else None
     id_ = written.removeprefix(f"{kind}/") if isinstance(written, str) else ""
     return f"{kind}/{id_}" if is_id(id_) and id_ != value.get("id") else ""
 
 
 def find_rows_path(dataset: Artifact) -> str | None:
-    """Return the path, in the store, of the file that has a dataset's rows; None where its own file has them.
+    """Return the store's path of the file with a dataset's rows; None if its own file has them.
 
     Raises `LoadError` at its place for a name that is none of a file next to the dataset on every
     system.
@@ -136,7 +139,10 @@ def build_rows_name(id_: str) -> str:
 
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
+    """Return the part of an artifact's mapping that can move a score.
+
+    That excludes cosmetic, extension and identity keys.
+    """
     unscored = _UNSCORED[kind] | COSMETIC_KEYS
     part = {key: item for key, item in value.items() if key not in unscored and key[:2] != "x_"}
     for key in _PARTS:
@@ -160,7 +166,7 @@ def _drop_cosmetic(item: Any) -> Any:
 
 
 def read_origin(value: Any) -> tuple[Any, Any] | None:
-    """Return the format and the suite that a migrated artifact came from; None where it came from none."""
+    """Return the format and the suite that a migrated artifact came from; None for any other."""
     source = value.get("x_source") if isinstance(value, dict) else None
     if not isinstance(source, dict) or "suite" not in source:
         return None

@@ -1,4 +1,4 @@
-"""The examples of a rubric or a judge: outputs, each with the verdict or the score that somebody expects of it."""
+"""The examples of a rubric or a judge: outputs with the verdict or score that is expected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _SCORE_PLACES = 4  # decimals of a score that is written
 # Without slots, as its sample.
 @dataclass(frozen=True)
 class Example:
-    """One example: what is graded, and the verdict or the score that is expected of it; `place` is in its file."""
+    """One example: what is graded, and the verdict or score expected of it.
+
+    `place` is in its file.
+    """
 
     place: Pointer
     sample: Sample
@@ -46,7 +49,7 @@ class Example:
         return write_canonical([output.text, calls, dict(question.row) if question else None])
 
     def is_met(self, result: RubricResult) -> bool:
-        """Whether a result is what is expected; a score of several decimals is compared to as many."""
+        """Whether a result is as expected; a score counts to as many decimals as are written."""
         if self.verdict is not None:
             return result.verdict is self.verdict
         if self.score is None or result.score is None:
@@ -58,12 +61,12 @@ class Example:
 
 
 def describe_expected(expected: str) -> str:
-    """Return what an example expects as people read it: its verdict, or its score in points of 100."""
+    """Return what an example expects in words: its verdict, or its score in points of 100."""
     return expected if expected in set(Verdict) else format_score(Fraction(expected))
 
 
 def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:
-    """Yield the examples of a rubric's or a judge's mapping; what its schema refuses is left out."""
+    """Yield the examples of a rubric's or a judge's mapping, but not what its schema refuses."""
     listed = value.get(EXAMPLES)
     for number, item in enumerate(listed if isinstance(listed, list) else ()):
         example = _read_example((EXAMPLES, number), item) if isinstance(item, Mapping) else None
@@ -106,7 +109,7 @@ def _is_record(calls: Any) -> bool:
 
 
 def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") -> dict[str, Any]:
-    """Return an example as its file has it: what is graded, and the verdict or the score that is expected.
+    """Return an example as its file has it: what is graded, and what is expected of it.
 
     A question is written without the reference of what grades it: that is where the example is.
     """

@@ -23,7 +23,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run.
+    """One row: `message` and `hint` are templates over a note's facts.
+
+    `once` keeps the first finding of a run.
 
     `example` is something that the rule finds, where its message alone does not show it.
     """
@@ -44,14 +46,16 @@ class ValidationRule:
         *,
         severity: Severity | None = None,
     ) -> Finding:
-        """Return the finding of this rule at a place, as severe as the row says, unless `severity` says otherwise."""
+        """Return this rule's finding at a place, as severe as the row or `severity` says."""
         message, hint = self.message.format_map(facts), self.hint.format_map(facts)
         level = severity or self.severity
         return Finding(self.id, level, place.file, place.line, place.column, pointer, message, hint)
 
 
 class SourceLine(NamedTuple):
-    """A line of a file, or the part of a long one around what is meant: its characters `[start, end)`; not yet safe.
+    """A line of a file, or the part of a long one that is meant: its characters `[start, end)`.
+
+    It is not safe to print yet.
 
     Without `end` greater than `start` nothing in it is marked.
     """
@@ -62,7 +66,7 @@ class SourceLine(NamedTuple):
 
 
 class TextEdit(NamedTuple):
-    """What mends a finding: the characters `[start, end)` of a file `root/path`, which are `old`, become `new`.
+    """The fix of a finding: `old`, the characters `[start, end)` of `root/path`, become `new`.
 
     They count within one `line` where that is set; without both, the file itself is renamed from
     `old` to `new`.
@@ -79,7 +83,7 @@ class TextEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MendedPlace:
-    """One thing that was mended: where, what it was, what it is now, and whether scores can move by it."""
+    """One thing that was fixed: where, what it was and is, and whether it can move scores."""
 
     file: str
     line: int | None
@@ -91,7 +95,10 @@ class MendedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that validation found; line and column count from 1, `source` is the line, `edit` what mends it."""
+    """One thing that validation found.
+
+    Line and column count from 1, `source` is the line, `edit` what fixes it.
+    """
 
     rule: str
     severity: Severity
@@ -110,7 +117,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it.
+    """All findings of one run, in the order of the files; `mended` is None if nobody asked for it.
 
     `off` says how many more the settings switch off, by rule; `notes` are sentences on what was not
     looked at.

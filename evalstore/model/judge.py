@@ -1,4 +1,4 @@
-"""The judge as scoring reads it, the questions that it asks a model (each with a key), and their replies."""
+"""The judge as scoring reads it, the questions that it asks a model, and the replies."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of
 
 @dataclass(frozen=True, slots=True)
 class JudgeCall:
-    """One question to a model: `judge` is the artifact that asks; everything else decides the reply.
+    """One question to a model: `judge` is the artifact that asks; the rest decides the reply.
 
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts
     from 0. `is_readable` says whether a reply answers it: of who reads it, and so no part of the
@@ -128,7 +128,7 @@ class JudgeReply:
 
 
 def read_judge(value: Mapping[str, Any]) -> Judge:
-    """Read a judge from its mapping; `ValueError` where its replies could not be read as it is written."""
+    """Read a judge from its mapping; `ValueError` where its replies could not be read."""
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):
             raise ValueError(f"its {key} is not a {word}")

@@ -46,7 +46,10 @@ _HINT = "restore the committed file, then run evalstore lock: only that command 
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
-    """What one reference means; `rows` is the blob beside a dataset, `tag_object` is None for a lightweight tag."""
+    """What one reference means.
+
+    `rows` is the blob of a dataset's rows; `tag_object` is None for a lightweight tag.
+    """
 
     version: str
     tag_object: str | None
@@ -60,7 +63,7 @@ class LockEntry:
 
 @dataclass(frozen=True, slots=True)
 class LockedLedger:
-    """The state of a ledger when it was locked: its number of lines, and the SHA-256 of those lines."""
+    """The state of a ledger when it was locked: its number of lines and their SHA-256."""
 
     lines: int
     sha256: str
@@ -86,7 +89,7 @@ NO_LOCK = Lock(exists=False)
 
 @lru_cache(1)  # a command may need it for itself and as one of its files
 def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
-    """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
+    """Parse a lock; `LoadError` at the first line that `write_lock` would not write."""
     # A checkout may have converted the line ends.
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
     try:
@@ -124,7 +127,7 @@ def _parse_lock(text: str, file: str) -> Lock:
 
 
 def write_lock(lock: Lock) -> bytes:
-    """Return a lock as bytes: sorted, an entry of several lines a reference, so that git merges two locks well.
+    """Return a lock as bytes: sorted, several lines for each reference, so that git merges it well.
 
     Raises `LimitError` for one that `read_lock` would refuse for its size.
     """
@@ -140,7 +143,7 @@ def write_lock(lock: Lock) -> bytes:
 
 
 def merge_locks(base: Lock, ours: Lock, theirs: Lock, withdrawn: Collection[str]) -> Lock:
-    """Return the lock of both sides, without what ours says of releases that are `withdrawn`; theirs wins a conflict.
+    """Return the lock of both sides without our `withdrawn` releases; theirs wins a conflict.
 
     Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the
     lines that are new.

@@ -49,7 +49,7 @@ class MissingSetting(StrEnum):
 
 
 class OutputEnd(StrEnum):
-    """Why an output ended before it was an answer: it was cut off at its longest length, or refused."""
+    """Why an output ended before it was an answer: it was cut off, or refused."""
 
     CUT = "cut"
     REFUSED = "refused"
@@ -66,13 +66,13 @@ _ENDS = {
 
 
 def read_output_end(reason: Any) -> OutputEnd | None:
-    """Return what a finish reason says; None for an output that ended by itself, and for what is not a reason."""
+    """Return what a finish reason says; None for a whole output, and for what is not a reason."""
     return _ENDS.get(reason.lower()) if isinstance(reason, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a model: its text, its tool calls when they were recorded, and why it ended early, if it did."""
+    """The output of a model: its text, recorded tool calls, and why it ended early, if it did."""
 
     text: str
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
@@ -80,7 +80,7 @@ class Output:
 
 
 class Grade(NamedTuple):
-    """The score of one check before `negate` and `threshold`: in [0, 1], or None and why there is none.
+    """The score of one check before `negate` and `threshold`: in [0, 1], or None and the reason.
 
     `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it
     is kept. The threshold is for a check that writes none and whose kind has no default: a
@@ -114,7 +114,10 @@ class Grade(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """The result of one check; `score` is None exactly when the verdict is unscored; the rest as in `Grade`."""
+    """The result of one check.
+
+    `score` is None exactly when the verdict is unscored; the rest is as in `Grade`.
+    """
 
     id: str
     kind: str
@@ -131,7 +134,7 @@ class CheckResult(NamedTuple):
 
     @property
     def gaps(self) -> frozenset[str]:
-        """What had nothing to grade: checks of a composite's rubric by their ids, or `""` for the check itself."""
+        """What had nothing to grade: a composite's checks by id, `""` for the check itself."""
         if self.score is None:
             return frozenset({""} if self.unscored is UnscoredReason.MISSING else ())
         return frozenset(self.inner_missing)
@@ -143,14 +146,14 @@ class CheckResult(NamedTuple):
 
     @property
     def is_ungraded(self) -> bool:
-        """Whether it could not be graded, or has a score without a check of its rubric that could not be."""
+        """Whether it could not be graded, or a check of its rubric could not."""
         return self.unscored is UnscoredReason.ERROR or (
             self.score is not None and bool(self.inner_errors)
         )
 
 
 class Coverage(NamedTuple):
-    """How many gradings the rubrics ask for (one a check and output), and how many of them were made as a whole."""
+    """How many gradings (one a check and output) are asked for, and how many were made whole."""
 
     graded: int = 0
     asked: int = 0
@@ -198,12 +201,12 @@ class RubricResult(ReportValue):
 
     @property
     def ungraded(self) -> tuple[str, ...]:
-        """The checks that could not be graded, or not as a whole: the score is that of the others."""
+        """The checks that could not be graded, or not as a whole; the others made the score."""
         return tuple(check.id for check in self.checks if check.is_ungraded)
 
 
 def has_failed_check(results: Iterable[CheckResult]) -> bool:
-    """Whether some check could not be run: a judge that did not answer, a program that is not here."""
+    """Whether some check could not be run: a judge did not answer, or a program is missing."""
     return any(result.is_ungraded for result in results)
 
 
@@ -214,13 +217,13 @@ def format_decimal(score: Fraction) -> str:
 
 
 def format_exact_score(score: Fraction) -> str:
-    """Write a score as its decimal, or as the fraction that it is where twelve places do not hold it."""
+    """Write a score as its decimal, or as a fraction where twelve places do not hold it."""
     decimal = format_decimal(score)
     return decimal if Fraction(decimal) == score else str(score)
 
 
 def format_score(score: Fraction) -> str:
-    """Write a score in points of 100, as people read it: `81.25`; only nothing at all is `0`, and only all `100`."""
+    """Write a score in points of 100, such as `81.25`; only nothing is `0`, and only all `100`."""
     points = round(score * 100, 2)
     if 0 < score < 1:
         points = min(max(points, Fraction("0.01")), Fraction("99.99"))

@@ -82,7 +82,10 @@ def _find_no_line() -> int | None:
 
 
 def compute_asked_digest(text: str) -> str:
-    """Return the SHA-256 over what a model saw in place of a question's own input; white space is no difference."""
+    """Return the SHA-256 over what a model saw in place of a question's own input.
+
+    White space makes no difference.
+    """
     return compute_digest({"input": " ".join(text.split())})
 
 
@@ -96,7 +99,7 @@ def drop_blanks(value: Any) -> Any:
 
 
 def is_read_by_checks(key: str) -> bool:
-    """Whether some check may read a key of a question, as a reference or as a value that its rubric takes from it."""
+    """Whether a check may read this key of a question, as a reference or a value for its rubric."""
     return key not in _UNREAD_KEYS and key[:2] != "x_"
 
 
@@ -123,7 +126,7 @@ class Question:
 
     @property
     def place(self) -> str:
-        """Its line in the words of a sentence's end, as ` (line 12)`; empty where nobody knows it."""
+        """Its line as the end of a sentence, such as ` (line 12)`; empty where nobody knows it."""
         line = self.find_line()
         return f" (line {line})" if line else ""
 
@@ -140,11 +143,13 @@ class Question:
 
     @cached_property
     def reference_digest(self) -> str:
-        """SHA-256 over what else a grader may read: the reference, and each key that a rubric can take values from."""
+        """SHA-256 over what else a grader may read: the reference, and keys that rubrics read."""
         return self._digest(list(filter(is_read_by_checks, self.row)))
 
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
-        """Return the words to add where `key` is missing (of the mapping under the key `within`) and a slip is near.
+        """Return the words to add where `key` is missing and a slip is near.
+
+        With `within`, the key of the mapping under that key.
 
         As in ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty where nothing
         looks like it.
@@ -171,7 +176,7 @@ class Question:
 
 
 def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
-    """Return the key of a mapping that was probably meant to be `key`, which it does not have; None without one."""
+    """Return the key of a mapping that was probably meant to be `key`; None without one."""
     for other in part:
         if not isinstance(other, str) or other == key:
             continue

@@ -15,7 +15,7 @@ def read_former_id(row: Mapping[str, Any]) -> str | None:
 
 
 def list_noted_renames(rows: Iterable[Any]) -> dict[str, str]:
-    """Return the ids that a migration noted of questions which their source renamed, by the old ones."""
+    """Return the ids that a migration noted of questions that their source renamed, by old id."""
     known = (row for row in rows if isinstance(row, Mapping) and isinstance(row.get("id"), str))
     return {former: row["id"] for row in known if (former := read_former_id(row))}
 
@@ -29,7 +29,9 @@ def list_later_ids(renames: Mapping[str, str], id_: str) -> list[str]:
 
 
 def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids that questions of one side have on the other, by content: both sides are digests by id.
+    """Return the ids that questions have on the other side, by content.
+
+    Both sides are digests by id.
 
     An id with one content on both sides stays. Of the others, those match of which each side has
     one question with that content; an empty one says nothing.
@@ -42,7 +44,7 @@ def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, 
 
 
 def build_names(paired: Mapping[str, str], ids: Container[str]) -> dict[str, str]:
-    """Return the names of the questions of run A, of which `paired` have those of B, where these are not their own.
+    """Return names of run A's questions other than their ids: `paired` have those of B.
 
     A question of A (`ids`) whose id another one takes gets a name that B does not have.
     """

@@ -33,7 +33,10 @@ class QuestionValue(NamedTuple):
 
 
 def find_question_key(value: Any) -> str | None:
-    """Return the key that `{from: key}` names; None for any other value. Beside `from`, nothing is read."""
+    """Return the key that `{from: key}` names; None for any other value.
+
+    Nothing next to `from` is read.
+    """
     key = value.get(_FROM) if isinstance(value, Mapping) else None
     return key if isinstance(key, str) and key else None
 

@@ -1,4 +1,4 @@
-"""References `<kind>/<id>@<pin>`, the six types of pins, and where artifacts hold references to others."""
+"""References `<kind>/<id>@<pin>`, the types of pins, and where artifacts hold references."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PinType(StrEnum):
 
 
 class WorktreePins(StrEnum):
-    """Which pins mean the file on disk, whatever they say: those that have no release yet, or all of them."""
+    """Which pins mean the file on disk: those that have no release yet, or all of them."""
 
     UNRELEASED = "unreleased"
     ALL = "all"

@@ -1,4 +1,4 @@
-"""The rubric as scoring reads it: checks with exact thresholds, how scores combine, and values of the question."""
+"""The rubric as scoring reads it: checks with exact thresholds, and how scores combine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Combine(StrEnum):
 
 
 class VerdictRule(StrEnum):
-    """What a rubric's verdict follows: its score alone, or the verdicts of all checks that weigh."""
+    """What a rubric's verdict follows: its score, or the verdicts of all checks that weigh."""
 
     SCORE = "score"
     ALL = "all"
@@ -39,7 +39,10 @@ class VerdictRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: `params` is the mapping as written; `threshold` is None where its kind finds it elsewhere."""
+    """One check: `params` is the mapping as written.
+
+    `threshold` is None where its kind finds it elsewhere.
+    """
 
     id: str
     kind: str
@@ -76,7 +79,7 @@ class Rubric:
 
 
 def read_rubric(value: Mapping[str, Any]) -> Rubric:
-    """Read a rubric from its mapping; `ValueError` where it could not be graded as it is written."""
+    """Read a rubric from its mapping; `ValueError` where it could not be graded."""
     scoring = value["scoring"]
     ids = list_check_ids(value["checks"])
     if len(set(ids)) < len(ids):

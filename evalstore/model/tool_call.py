@@ -21,7 +21,9 @@ class ToolCall:
 
 
 def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """Read a call in the words of OpenAI, LangChain, Anthropic (`input`) and AgentV (`tool`, `input`).
+    """Read a call in the words of OpenAI, LangChain, Anthropic or AgentV.
+
+    Anthropic says `input`, AgentV `tool` and `input`.
 
     OpenAI keeps it within `function`. Null and blank text are not arguments.
     """

@@ -46,7 +46,7 @@ _CODE_LIMIT = maxunicode + 1
 
 
 class Alphabet(NamedTuple):
-    """An example of each letter, the readable ones first; the letters of each atom and of each kind of neighbour.
+    """An example of each letter, readable ones first; the letters of each atom and neighbour kind.
 
     A letter is its number; a set of letters is a mask, a bit each.
     """
@@ -83,7 +83,10 @@ def find_ranges(atoms: Iterable[Atom], budget: SharedBudget) -> Mapping[Atom, Co
 
 
 def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[int, str]:
-    """Return the classes into which the sets divide all characters: the sets that hold it, a bit each; an example."""
+    """Return the classes into which the sets divide all characters, each with an example.
+
+    A class is the sets that hold it, a bit each.
+    """
     starts, members = _cut_stretches(sets, budget)
     classes: dict[int, str] = {}
     for char in PLAIN_CHARS:
@@ -97,7 +100,7 @@ def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[i
 
 
 def _cut_stretches(sets: Sequence[CodeRanges], budget: SharedBudget) -> tuple[list[int], list[int]]:
-    """Return where each stretch of equal characters starts, and the sets that hold it, a bit each."""
+    """Return where each stretch of equal characters starts, and the sets that hold it as bits."""
     # A sweep line: at each code, the bits of the sets that begin or end there.
     turns = {0: 0}
     for index, ranges in enumerate(sets):
@@ -128,7 +131,7 @@ def _find_atom_ranges(atom: Atom, relatives: str, budget: SharedBudget) -> CodeR
 
 
 def _find_case_relatives(chars: frozenset[str], budget: SharedBudget) -> str:
-    """Return every character that one of `chars` can match under flag i: a few, among which each is then looked up.
+    """Return every character that one of `chars` can match under flag i, to look each of them up.
 
     What is ASCII is always among them, so that most patterns share one look.
     """

@@ -42,7 +42,7 @@ def find_matched(chars: Iterable[str], atoms: Iterable[Atom]) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def are_disjoint(one: Atom, other: Atom) -> bool:
-    """Whether no character is known that both match, of the sample and of what they are written with."""
+    """Whether no known character matches both, of the sample and of what they are written with."""
     if _has_property(one) or _has_property(other) or _match_sample(one) & _match_sample(other):
         return False
     reads, reads_too = build_reader(one), build_reader(other)

@@ -42,7 +42,7 @@ _FUZZY = re.compile(r"(?<![\\{])\{[^{}]*(?<![A-Za-z])[desi](?![A-Za-z])[^{}]*\}"
 
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
-    """Return the compiled pattern, or a sentence that says why there is none; `flags` are of `imsx`."""
+    """Return the compiled pattern, or a sentence that says why not; `flags` are of `imsx`."""
     import regex
 
     if len(pattern) > PATTERNS.length:
@@ -59,7 +59,10 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
 
 def name_engine() -> str:
-    """Return the engine as results record it: whichever searcher answers, the semantics are those of this version."""
+    """Return the engine as results record it.
+
+    Whichever searcher answers, the semantics are those of this version.
+    """
     import regex
 
     return f"regex {regex.__version__}"
@@ -86,7 +89,7 @@ def find_dialect_difference(pattern: str, flags: str) -> str | None:
 
 
 def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
-    """Return the pattern with an alternative that never matches: then no stretch of it is looked for first."""
+    """Return the pattern with an alternative that never matches, which stops the literal search."""
     import regex
 
     end = "\n" if compiled.flags & regex.VERBOSE else ""  # the pattern may end in a comment
@@ -94,7 +97,7 @@ def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
 
 
 def count_items(pattern: str, flags: str = "") -> int:
-    """Return about how many items a pattern has when its repeats are written out as the engine does.
+    """Return about how many items a pattern has with its repeats written out as the engine does.
 
     What has to come n times is written n times, and once more for what may follow: groups within
     each other that all end in `+` double with each.

@@ -1,4 +1,4 @@
-r"""Finds matches of untrusted patterns: what is found depends on pattern and text alone, and so does what is too much.
+r"""Finds matches of untrusted patterns: what is found, and what is too much, no machine decides.
 
 The engine, `regex`, searches a text where `work_bound` says that it stays within `PATTERNS.steps`:
 up to some length all texts, and beyond it those whose lines and words are short enough. Every other
@@ -24,7 +24,7 @@ LIMIT_HINT = "end each repeat where the next part begins: write [^,]*, rather th
 
 
 class PatternMatcher:
-    """A pattern with its flags, in one mode: search, match, fullmatch, or findall for its captures."""
+    """A pattern with its flags in one mode: search, match, fullmatch, or findall for captures."""
 
     def __init__(self, compiled: regex.Pattern[str], tree: RegexTree, mode: str) -> None:
         self._compiled, self._bound, self.mode = compiled, WorkBound(tree, mode), mode
@@ -40,12 +40,12 @@ class PatternMatcher:
 
     @property
     def ordinary_length(self) -> int | None:
-        """The length up to which every text is searched, where that is less than an ordinary output may have."""
+        """The length up to which every text is searched, if an ordinary output may be longer."""
         return self.longest if self.longest < PATTERNS.ordinary else None
 
     @property
     def limit_problem(self) -> str | None:
-        """Say from which length on a text may not be searched, or None where every ordinary output is."""
+        """Say from which length on a text may not be searched; None if all ordinary outputs may."""
         if self.ordinary_length is None:
             return None
         length = f"{self.ordinary_length:,} characters"
@@ -59,7 +59,7 @@ class PatternMatcher:
         return self.longest < OUTPUT_LIMIT
 
     def is_within_share(self, number: int) -> bool:
-        """Whether no text of up to `OUTPUT_LIMIT` characters takes more than one of so many parts of the steps."""
+        """Whether no text of up to `OUTPUT_LIMIT` characters takes more than this share."""
         return self._bound.find_longest(PATTERNS.steps // number, OUTPUT_LIMIT) == OUTPUT_LIMIT
 
     def is_found(self, text: str) -> bool | None:
@@ -69,13 +69,13 @@ class PatternMatcher:
         )
 
     def list_captures(self, text: str) -> list[str] | None:
-        """Return what the first group holds in each match ("" where it took no part); None for too many steps."""
+        """Return the first group of each match ("" if it took no part); None for too many steps."""
         if not self._is_within(text):
             return None
         return [one if isinstance(one, str) else one[0] for one in self._compiled.findall(text)]
 
     def find_groups(self, text: str) -> tuple[str | None, ...] | None:
-        """Return the first match and its groups, nothing where there is none; None where that takes too many steps."""
+        """Return the first match and its groups, if there is one; None for too many steps."""
         if not self._is_within(text):
             return None
         found = getattr(self._compiled, self.mode)(text)
@@ -98,7 +98,10 @@ class PatternMatcher:
 
 @lru_cache(maxsize=512)
 def compile_matcher(pattern: str, flags: str, mode: str) -> PatternMatcher | str:
-    """Return the matcher of a pattern in a mode, or a sentence that says why there is none; `flags` are of `imsx`."""
+    """Return the matcher of a pattern in a mode, or a sentence that says why there is none.
+
+    `flags` are of `imsx`.
+    """
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, str):
         return compiled

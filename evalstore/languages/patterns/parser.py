@@ -67,7 +67,10 @@ _NOTHING = Concatenation(())
 
 
 def parse_pattern(pattern: str, flags: str) -> RegexTree:
-    """Return the tree of a pattern that the engine compiles; raises `UndecidedError` for what is not known."""
+    """Return the tree of a pattern that the engine compiles.
+
+    Raises `UndecidedError` for what is not known.
+    """
     leading = _LEADING_FLAGS.match(pattern)
     found = frozenset(flags) | frozenset(leading[0] if leading else "") & frozenset("aimsx")
     reader = _PatternReader(pattern, leading.end() if leading else 0)

@@ -1,4 +1,4 @@
-"""Turns syntax trees into one graph: a node says what the rest of a text must look like from there on.
+"""Turns syntax trees into one graph: a node says how the rest of a text must continue.
 
 A node is made of the nodes that follow it (a continuation), and equal nodes are one (hash-consing),
 so the same ending of two patterns is the same node. A counted repeat that may end at any time,
@@ -48,7 +48,7 @@ class GraphNode(NamedTuple):
 
 
 class LadderRung(NamedTuple):
-    """Where a node stands: of two nodes of one family, the one of higher rank matches at least as much."""
+    """The place of a node: in a family, the one of higher rank matches at least as much."""
 
     family: int
     rank: int
@@ -56,7 +56,10 @@ class LadderRung(NamedTuple):
 
 @dataclass(slots=True)
 class PatternGraph:
-    """The nodes of both sides of a comparison; `masks` gives the letters of each atom, `loops` the nodes of `*`."""
+    """The nodes of both sides of a comparison.
+
+    `masks` gives the letters of each atom, `loops` the nodes of `*`.
+    """
 
     masks: Mapping[Atom, int]
     budget: SharedBudget
@@ -159,7 +162,7 @@ class PatternGraph:
         return len(self.nodes) - 1
 
     def _find_rung(self, node: GraphNode) -> LadderRung:
-        """Return the rung of a node that leads to one rung of a ladder, alike for all such nodes of that ladder."""
+        """Return the rung of a node that leads to a ladder's rung, alike for all such nodes."""
         ranks = {self.rungs[successor].rank for successor in node.successors} - {0}
         if len(ranks) != 1 or node.kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD}:
             return LadderRung(self._number_family(("own", len(self.nodes))), 0)
@@ -168,7 +171,7 @@ class PatternGraph:
         return LadderRung(self._number_family(key), ranks.pop())
 
     def _number_tree(self, tree: RegexTree) -> int:
-        """Return the number of a tree and of all that are equal to it; each object is looked at once."""
+        """Return the number of a tree and of all its equals; each object is looked at once."""
         if id(tree) not in self._object_numbers:
             self._object_numbers[id(tree)] = self._tree_numbers.setdefault(
                 tree, len(self._tree_numbers)

@@ -1,4 +1,4 @@
-"""The syntax tree of a pattern: characters, anchors, and how they are put together; any language here is one."""
+"""The syntax tree of a pattern: characters, anchors, and how they are put together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FoldedChar:
 
 @dataclass(frozen=True, slots=True)
 class CharClass:
-    """One character of a class, in the engine's own syntax and under its flags (of a and i; for `.` s)."""
+    """One character of a class, in the engine's syntax and under its flags (a and i; for `.` s)."""
 
     source: str
     flag: str
@@ -43,7 +43,10 @@ class CharClass:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A place between two characters; it consumes none. A number stands for a look-around that is decided before."""
+    """A place between two characters; it consumes none.
+
+    A number means a look-around that is decided before.
+    """
 
     kind: AnchorKind | int
 
@@ -64,7 +67,10 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The same at least `least` and at most `most` times; None is no end. `lazy` tries few before many."""
+    """The same at least `least` and at most `most` times; None is no end.
+
+    `lazy` tries few before many.
+    """
 
     body: RegexTree
     least: int
@@ -90,7 +96,7 @@ class Lookbehind:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The body, whose text is kept under a number from 1 up; two groups of one name have one number."""
+    """The body, whose text is kept under a number from 1 up; groups of one name share a number."""
 
     body: RegexTree
     number: int
@@ -98,7 +104,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """The first way that the body matches here, and no other; a possessive repeat is an atomic one."""
+    """The first way that the body matches here, and no other, as in a possessive repeat."""
 
     body: RegexTree
 
@@ -183,4 +189,7 @@ ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)
 
 
 class UndecidedError(Exception):
-    """A language that cannot be translated exactly, or costs too much; the text says which, as a clause."""
+    """A language that cannot be translated exactly, or costs too much.
+
+    The text says which, as a clause.
+    """

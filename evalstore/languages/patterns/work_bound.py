@@ -1,4 +1,4 @@
-r"""Bounds the steps that a backtracking engine takes with a pattern, whatever the text of some length is.
+r"""Bounds the steps that a backtracking engine takes with a pattern, for texts of some length.
 
 A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk
 keeps how many threads can be at one place of a text at most, how many there are at all places
@@ -62,7 +62,7 @@ _MATCH: _Rest = (Alternation(()), None)
 
 
 class _Threads(NamedTuple):
-    """Threads at a part: at one place at most, at all places together; what stands before them, None if unknown."""
+    """Threads at a part: most at one place, most at all, and what is before (None if unknown)."""
 
     at_one: int
     total: int
@@ -111,11 +111,11 @@ class WorkBound:
         return self._count_steps(_Text(length))
 
     def count_steps_in(self, text: str) -> float:
-        """Return the most steps that a text takes with such characters in such stretches; infinite without a bound."""
+        """Return the most steps that a text with such stretches takes; infinite without a bound."""
         return self._count_steps(_Text(len(text), text))
 
     def find_longest(self, steps: int, longest: int) -> int:
-        """Return the greatest length, up to `longest`, of which every text takes no more than some steps."""
+        """Return the greatest length, up to `longest`, at which all texts stay within these steps."""
         low, high = 0, longest
         while low < high:
             # The longest first: it is the answer for most patterns.
@@ -138,7 +138,7 @@ class WorkBound:
         return min(counts)
 
     def _count_until_match(self, start: _Threads, text: _Text) -> int:
-        """Return the steps where what need not be there ends a pattern: the first way through it is the match."""
+        """Return the steps where optional parts end a pattern: the first way is the match."""
         needed, optional = _split_end(self._tree)
         before = _count_walk(needed, start, text, self._groups)
         if self._mode == "findall" and all(map(_is_run, optional)):
@@ -165,7 +165,7 @@ def _count_walk(tree: RegexTree, start: _Threads, text: _Text, groups: dict[int,
 
 
 class _Walk:
-    """One walk through a tree for a text, or for all texts of one length; `steps` is what it has counted."""
+    """One walk through a tree for a text, or for all texts of one length; `steps` is its count."""
 
     def __init__(self, steps: int, text: _Text, groups: dict[int, RegexTree]) -> None:
         self.steps, self._text, self._length, self._groups = steps, text, text.length, groups
@@ -276,7 +276,7 @@ class _Walk:
         return self._text.measure_run(_list_atoms(tree))
 
     def _has_one_way(self, tree: RegexTree, rest: _Rest) -> bool:
-        """Whether from one place one text leads through a part in one way, given what follows it."""
+        """Whether one text leads in one way through a part from one place, given what follows."""
         if isinstance(tree, Concatenation):
             return all(
                 self._has_one_way(part, after) for part, after in _list_rests(tree.parts, rest)
@@ -304,7 +304,7 @@ class _Walk:
         return all(any(map(_exclude_each_other, *pair)) for pair in combinations(starts, 2))
 
     def _find_first(self, rest: _Rest) -> Atoms | None:
-        """Return the atoms that what follows begins with; None where it may be empty, or one is not known."""
+        """Return the atoms that what follows begins with; None if it may be empty or unknown."""
         found: Atoms = frozenset()
         for _ in range(PATTERNS.parts_ahead):
             if rest is None:
@@ -373,7 +373,7 @@ def _pass_anchor(anchor: Anchor, came: _Threads) -> _Threads:
 
 
 def _is_separated(last: frozenset[Atom | Anchor] | None, loop: Atoms) -> bool:
-    """Whether a loop that begins behind such characters can begin at one place only of all those that it reads."""
+    """Whether a loop behind such characters can begin at only one of the places that it reads."""
     if last is None:
         return False
     edges: frozenset[Atom | Anchor] = frozenset({_EDGE, _START})

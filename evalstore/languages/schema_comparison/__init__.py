@@ -1,4 +1,4 @@
-"""Compares JSON Schemas by the JSON that they let through: by what their keywords say, with examples that differ.
+"""Compares JSON Schemas by the JSON that they accept: by keywords, with examples that differ.
 
 >>> old = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}}
 >>> compare_schemas(old, {**old, "required": ["n"]})

@@ -1,4 +1,4 @@
-"""Compares two schemas: normal forms, the table of keywords in each direction, and examples that are confirmed."""
+"""Compares two schemas by normal forms, the table of keywords and confirmed examples."""
 
 from __future__ import annotations
 
