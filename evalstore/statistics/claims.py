@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from math import log, log1p, sqrt
+from math import sqrt
 
 from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, add_means, estimate_mean
 from evalstore.statistics.sign_flips import compute_claim_p, compute_sign_flip_p
@@ -17,9 +17,6 @@ LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
 FEWEST_ANCHORS = (
     5  # of fewer, one more would move their mean by as much as what is estimated from it
-)
-MISSED_LEVEL = (
-    0.045  # how often what moves a mean back may be missed: nearly all of what may be false
 )
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
@@ -63,19 +60,11 @@ class ChangeEstimate:
 
     @property
     def _leaves_out_zero(self) -> bool:
-        """Whether the interval excludes 0: sign flips alone test symmetry, not the mean.
-
-        Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean
-        of what is nothing. Of those so rare, one in twenty such samples or more would miss them:
-        then nothing is claimed.
-        """
+        """Whether the interval excludes 0: sign flips alone test symmetry, not the mean."""
         if self.mean is None:
             return False
         low, high = self.mean.interval
-        # Moves of m with a chance of 1 - p and of -1 with p have a mean of 0 where 1 - p is 1 / (1
-        # + m).
-        is_missed = log1p(abs(self.mean.seen)) * self.units < -log(MISSED_LEVEL)
-        return (low > 0 or high < 0) and not is_missed
+        return low > 0 or high < 0
 
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:

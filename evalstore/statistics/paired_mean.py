@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import cbrt, fsum, hypot, log1p, sqrt
+from math import cbrt, fsum, hypot, log, log1p, sqrt
 
 from evalstore.statistics.rare_events import bound_rare_rate
 from evalstore.statistics.student import find_student_quantile
@@ -31,6 +31,7 @@ _ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
 _SURE = 0.975
 _EVEN = 1e-6  # a skewness below it is 0, and the formula would divide by it
 _RARE = 5  # of so many units one moved, or fewer: else the added observations are wide enough
+_MISSED = 0.045  # how often what moves a mean back may be missed: nearly all of what may be false
 _ZERO = Fraction(0)
 
 
@@ -115,14 +116,26 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
     added = sum(weight * (value - middle) ** 2 for weight, value in _ADDED)
     moved_both_ways = len({share > 0 for share, _, _ in scaled if share}) > 1
     find_least = _find_skewed_reach if moved_both_ways else _find_rare_reach
+    low, high = find_least(scaled, seen)
+    if _may_be_nothing(mean, seen):
+        low, high = max(low, mean), max(high, -mean)
     return MeanEstimate(
         middle=middle,
         error=sqrt((_sum_powers(scaled, middle, 2) + added) / (whole - 1) / whole),
         freedom=seen - 1,
         seen=mean,
         standard_error=sqrt(_sum_powers(scaled, mean, 2) / (seen - 1) / seen),
-        least=find_least(scaled, seen),
+        least=(low, high),
     )
+
+
+def _may_be_nothing(mean: float, seen: int) -> bool:
+    """Whether `seen` units with such a mean may be a sample of what is nothing: then 0 is in their interval.
+
+    Moves of `mean` with a chance of 1 - p, and of a whole point the other way with p, are nothing
+    where 1 - p is 1 / (1 + mean). More than one sample in twenty or so misses all of the latter.
+    """
+    return log1p(abs(mean)) * seen < -log(_MISSED)
 
 
 def _find_rare_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:

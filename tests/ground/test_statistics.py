@@ -321,3 +321,13 @@ def test_nothing_is_said_of_what_fewer_than_five_anchors_show() -> None:
     assert found.mean.error == pytest.approx(hypot(own.error, 0.9 * shift.error))
     # Nearly all of it is the anchors' error, and so are the degrees of freedom.
     assert found.mean.freedom == 4
+
+
+@pytest.mark.parametrize(("falls", "of", "by"), [(10, 20, 3), (20, 20, 10), (30, 30, 10), (12, 12, 4), (40, 200, 20)])
+def test_an_interval_that_leaves_out_0_is_claimed(falls: int, of: int, by: int) -> None:
+    """Where one sample in twenty may miss what would make it nothing, the interval ends at 0 and nothing is claimed."""
+    found = estimate_change(count_units(*alone(*[Fraction(-1, by)] * falls, *[0] * (of - falls))))
+    assert found.mean
+    is_missed = (1 + falls / of / by) ** of < 1 / 0.045  # moves of a point so rare have the mean back at 0
+    assert (found.mean.interval[1] >= 0) is is_missed
+    assert (found.conclusion is Conclusion.SIGNIFICANT) is not is_missed
