@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +42,8 @@ _OWN = {
 }
 _MEAN, _CHANNELS = "mean", ("passes", "typical")
 _IN_POINTS = 1  # no share is so large: a bound of 1 or more is one in points
+# From here on a smaller bound may be either: half a point, or 50 of them.
+_UNCLEAR = Fraction(1, 10)
 _OWN_SHARES = ("own", "own@old", "own@new")
 _SHARES = (*_OWN_SHARES, *map(str, FactorName))
 RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
@@ -119,7 +121,10 @@ class ConditionResult:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1; raises `UsageError` for anything else."""
+    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1; raises `UsageError` for anything else.
+
+    From .1 to 1 nobody can tell which of the two is meant.
+    """
     match = _CONDITION.fullmatch(text)
     if match is None or not _can_ask(match[1], match[2] or ""):
         raise UsageError(
@@ -127,9 +132,17 @@ def parse_condition(text: str) -> Condition:
             hint=f"as in own<-2, in points; one of {', '.join((*METRICS, 'own.mean', 'own.passes', 'own.typical'))}",
         )
     bound = Fraction(match[4])
-    if abs(bound) >= _IN_POINTS and match[1] != "flips":
-        bound /= 100
-    return Condition(match[1], match[3], bound, match[2] or "")
+    condition = Condition(match[1], match[3], bound, match[2] or "")
+    if match[1] == "flips" or abs(bound) < _UNCLEAR:
+        return condition
+    few = replace(condition, bound=bound / 100)
+    if abs(bound) < _IN_POINTS:
+        size = float(abs(bound))
+        raise UsageError(
+            f"{text!r} may mean {size:g} or {100 * size:g} points of 100",
+            hint=f"for {100 * size:g} points write {condition}, for {size:g} write {few}",
+        )
+    return few
 
 
 def _can_ask(metric: str, part: str) -> bool:

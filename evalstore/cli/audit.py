@@ -86,8 +86,8 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     metavar="CONDITION",
     multiple=True,
     callback=_parse_conditions,
-    help="Exit 1 if this is so, in points of 100, as in own<-2 (below 1 a fraction: own<-0.02 is "
-    "own<-2); repeatable. One of own, own@old, own@new, own.mean, own.passes, own.typical, a share or "
+    help="Exit 1 if this is so, in points of 100, as in own<-2 (below 0.1 a fraction: own<-0.02 "
+    "is own<-2); repeatable. One of own, own@old, own@new, own.mean, own.passes, own.typical, a share or "
     "line of the audit, delta, or flips (a number of verdicts).",
 )
 @click.option(

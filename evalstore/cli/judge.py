@@ -184,7 +184,7 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     help="The labelled rows.",
 )
 @_add_against
-@_add_threshold("A score of at least this, in points of 100 (up to 1 a fraction), is a pass.")
+@_add_threshold("A score of at least this, in points of 100 (below 1 a fraction), is a pass.")
 @_add_variables
 @click.option(
     "--check",
@@ -332,7 +332,7 @@ def measure_noise(
 )
 @_add_against
 @_add_threshold(
-    "On a labelled row, a score of at least this, in points of 100 (up to 1 a fraction), is a pass."
+    "On a labelled row, a score of at least this, in points of 100 (below 1 a fraction), is a pass."
 )
 @_add_variables
 @click.option(

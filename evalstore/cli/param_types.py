@@ -174,13 +174,15 @@ class ExactRange(NumberRange):
 
 
 class ScoreRange(ExactRange):
-    """A score in points of 100; one up to 1 is read as the fraction that files have."""
+    """A score in points of 100; one below 1 is read as the fraction that files have, and 1 may be either."""
 
     def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Fraction:
         """Return the score as a fraction of 1; raises `click.BadParameter` for what is none."""
         score = super().convert(value, param, ctx)
+        if score == 1:
+            self.fail("1 may mean one point of 100 or all of them: write 0.01 or 100", param, ctx)
         return score / 100 if score > 1 else score
 
 

@@ -124,7 +124,7 @@ class ScoreCommand(SectionedCommand):
     "--fail-under",
     metavar="SCORE",
     type=SCORE,
-    help="Exit 1 if the score is below this, in points of 100 (up to 1 a fraction: 0.8 is 80); "
+    help="Exit 1 if the score is below this, in points of 100 (below 1 a fraction: 0.8 is 80); "
     "without --min-scored, unscored questions count as 0, and a check that graded no output at all fails, too.",
 )
 @click.option(

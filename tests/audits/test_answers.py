@@ -18,6 +18,7 @@ import pytest
 from evalstore.audits import Audit
 from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
 from evalstore.audits.wording import write_answer
+from evalstore.errors import UsageError
 from evalstore.report import render
 from evalstore.report.text_layout import Screen
 from tests.audits.conftest import Desk, factor
@@ -169,10 +170,18 @@ def test_a_gate_of_a_channel_counts_answers_that_are_missing(desk: Desk) -> None
 
 
 def test_a_bound_of_one_or_more_is_in_points() -> None:
-    for words, text in (("own<-2", "own<-2"), ("own<-0.02", "own<-2"), ("delta<=-1", "delta<=-1"), ("own<-0.5", "own<-50"),
+    for words, text in (("own<-2", "own<-2"), ("own<-0.02", "own<-2"), ("delta<=-1", "delta<=-1"), ("own<-50", "own<-50"),
                         ("own<-0.005", "own<-0.005"), ("flips>4", "flips>4"), ("own.typical<0", "own.typical<0")):  # fmt: skip
         assert str(parse_condition(words)) == text
         assert parse_condition(text) == parse_condition(words)
+
+
+def test_a_bound_that_may_be_points_or_a_fraction_is_refused() -> None:
+    for words in ("own<-0.5", "delta<0.1", "own.passes<-0.99"):
+        with pytest.raises(UsageError, match=r"may mean 0\.\d+ or \d+ points of 100") as refused:
+            parse_condition(words)
+        for part in str(refused.value.hint).split(" write ")[1:]:
+            assert str(parse_condition(part.partition(",")[0])) == part.partition(",")[0]
 
 
 def test_json_has_every_channel(desk: Desk, cli: Callable[..., Any], compare: Callable[..., Audit]) -> None:

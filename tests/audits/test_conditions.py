@@ -69,14 +69,14 @@ def ask(repo: Repo, cli: Callable) -> Callable[..., Any]:
 
 def test_a_condition_has_three_answers(runs: dict[str, str], ask: Any) -> None:
     told = [
-        ("banned", 0, {"own<-0.02": 0, "own@new<-0.02": 0, "rubric<-0.25": -0.25, "judge<0": 0}, "holds"),
-        ("banned", 1, {"rubric<-0.02": -0.25, "rubric<=-0.25": -0.25, "flips>4": 5}, "fails"),
+        ("banned", 0, {"own<-0.02": 0, "own@new<-0.02": 0, "rubric<-25": -0.25, "judge<0": 0}, "holds"),
+        ("banned", 1, {"rubric<-0.02": -0.25, "rubric<=-25": -0.25, "flips>4": 5}, "fails"),
         # One of ten fell by a half: its interval is wide, and only the share itself is below.
-        ("worse", 0, {"own<-0.4": -0.05, "outputs.mean<-0.06": -0.05}, "holds"),
+        ("worse", 0, {"own<-40": -0.05, "outputs.mean<-0.06": -0.05}, "holds"),
         ("worse", 1, {"own.mean<-0.02": -0.05, "own@new.mean<-0.02": -0.05}, "fails"),
         ("worse", 1, {"own<-0.02": None, "own@old<-0.02": None, "outputs<-0.02": None}, "cannot tell"),
         # Three answers are missing: they count 0, and what that would change of the rest cannot be told.
-        ("crashed", 1, {"own<-0.02": -0.15, "no_answer>0.1": pytest.approx(0.107142857143)}, "fails"),
+        ("crashed", 1, {"own<-0.02": -0.15, "no_answer>10": pytest.approx(0.107142857143)}, "fails"),
         ("crashed", 1, {"outputs<-0.02": None, "delta<-0.02": None}, "cannot tell"),
         ("crashed", 0, {"mix<0": 0}, "holds"),
     ]
@@ -106,7 +106,7 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
 
 
 def test_a_condition_is_read_strictly() -> None:
-    assert parse_condition(" own@old >= +.5 ".replace("+.5", "0.5")).bound == Fraction(1, 2)
+    assert parse_condition(" own@old >= 50 ").bound == Fraction(1, 2)
     assert str(parse_condition("outputs.mean<-0.02")) == "outputs.mean<-2"
     for words in (
         "flips.mean>0",
@@ -220,7 +220,7 @@ def test_a_condition_is_not_decided_by_what_no_judge_graded(desk: Desk, cli: Cal
     desk.dataset("1.0.0", 10)
     desk.server.text = lambda _: "no score"
     runs = [desk.score("1.0.0", [text] * 10, text).path for text in ("ok", "fine")]
-    gate = ("audit", *runs, "--fail-on", "own<-0.4")
+    gate = ("audit", *runs, "--fail-on", "own<-40")
     ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
     (found,) = json.loads(ran.out)["conditions"]
     assert (ran.code, found["answer"]) == (1, "cannot tell")

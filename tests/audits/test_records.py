@@ -97,7 +97,7 @@ def test_what_is_in_no_pair_is_named_and_counts_in_no_mean(tmp_path: Path) -> No
 def test_a_model_cannot_pass_by_answering_nothing(tmp_path: Path) -> None:
     whole = {"p": 1.0, "q": 1.0, "r": 1.0}
     found = compare_rows(tmp_path, whole, {"p": 1.0})
-    assert decide(found, "delta<-0.02", "flips>0", "delta<-0.9", "flips>2") == ["cannot tell"] * 2 + ["holds"] * 2
+    assert decide(found, "delta<-0.02", "flips>0", "delta<-90", "flips>2") == ["cannot tell"] * 2 + ["holds"] * 2
     assert decide(compare_rows(tmp_path, whole, whole), "delta<-0.02", "flips>0") == ["holds", "holds"]
     worse = {"p": 0.0, "q": 1.0, "r": 1.0}
     assert decide(compare_rows(tmp_path, whole, worse), "delta<-0.02", "flips>0") == ["fails", "fails"]
@@ -183,7 +183,7 @@ def test_what_judges_could_not_grade_decides_nothing(desk: Desk) -> None:
     desk.server.text = lambda _: "no score"
     a, b = (desk.score("1.0.0", [text] * 10, text) for text in ("ok", "fine"))
     found = compare_records(a.path, b.path)
-    (result,) = decide_record_conditions(found, [parse_condition("delta<-0.2")])
+    (result,) = decide_record_conditions(found, [parse_condition("delta<-20")])
     assert (str(result.answer), found.ungraded) == ("cannot tell", 10)
     assert "run A has no score, because gradings failed" in " ".join(found.notes)
 

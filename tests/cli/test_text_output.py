@@ -32,7 +32,7 @@ MAIN = [
     ["show", RUNS[0], "--question", "card_in_sidebar"],
     ["audit", *RUNS, "--question", "card_in_sidebar"],
     ["audit", *GRADINGS],
-    ["audit", *RUNS, "--by", "check", "--fail-on", "delta<0.5"],
+    ["audit", *RUNS, "--by", "check", "--fail-on", "delta<50"],
     ["explain", "--schema", "rubric"],
     ["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--dry-run"],
     ["diff"],

@@ -220,6 +220,7 @@ def test_help_has_examples(cli: Cli) -> None:
             "it is 66.666666666667, below 88: --min-scored says how many may be left out\n",
         ),
         (("--fail-under", "0.9"), 1, "the score 88.888888888889 is below 90\n"),
+        (("--fail-under", "1"), 2, "1 may mean one point of 100 or all of them: write 0.01 or 100\n"),
         (("--fail-under", "nan"), 2, "nan is not a number\nhint: see evalstore score --help\n"),
         (("--min-scored", "0.75"), 0, ""),
         (("--min-scored", "0.76"), 1, "3 of 4 questions have a score; --min-scored asks for 76 %\n"),
