@@ -35,6 +35,8 @@ from evalstore.text import make_excerpt
 # Calls about one output; more are not a check but a bill.
 CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
+# Whether a reply may say that the question does not apply.
+_REPLY_FORMATS = {"json": False, "json_or_na": True}
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "text"),
     "extra": (dict, "mapping"),
@@ -101,9 +103,11 @@ def prepare_judge(
         if not isinstance(merged.get(key, type_()), type_):
             return grade_error(f"`model.{key}` of {name} is not a {word}")
     if "response_format" in merged:
-        if merged["response_format"] != "json":
-            return grade_error(f"`model.response_format` of {name} can be json only")
-        merged["response_format"] = build_reply_schema(judge)
+        may_be_idle = _REPLY_FORMATS.get(str(merged["response_format"]))
+        if may_be_idle is None:
+            forms = " or ".join(_REPLY_FORMATS)
+            return grade_error(f"`model.response_format` of {name} can be {forms} only")
+        merged["response_format"] = build_reply_schema(judge, may_be_idle=may_be_idle)
     return PreparedJudge(name, judge, template, merged)
 
 

@@ -35,6 +35,7 @@ NUMBER = (
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
 # What a judge says where its question does not apply to the output, besides null with a reason.
 _NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "not_applicable", "not-applicable"})
+_IDLE = "n/a"  # of those, what a judge is asked for
 _VERDICT = "verdict"
 _CONTRADICTION = "its verdict contradicts its score"
 _MENTIONS = (
@@ -184,8 +185,11 @@ def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
     return ""
 
 
-def build_reply_schema(judge: Judge) -> dict[str, Any]:
-    """Return the `response_format` of a request that wants JSON: the judge's words first, then what answers."""
+def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
+    """Return the `response_format` of a request that wants JSON: the judge's words first, then what answers.
+
+    `may_be_idle`: it allows the answer that the question does not apply, too.
+    """
     values: dict[str, Any]
     if judge.score_type is ScoreType.CONTINUOUS:
         least, most = convert_fraction(judge.least), convert_fraction(judge.most)
@@ -194,6 +198,13 @@ def build_reply_schema(judge: Judge) -> dict[str, Any]:
         answer, values = "level", {"type": "string", "enum": list(judge.levels or {})}
     else:
         answer, values = "verdict", {"type": "string", "enum": ["pass", "fail"]}
+    if may_be_idle and answer == "score":
+        values["type"] = [values["type"], "null"]
+    elif may_be_idle:
+        # A level may have that name; null is no level.
+        has_name = _NOT_APPLICABLE.isdisjoint(map(str.lower, values["enum"]))
+        values["type"] = values["type"] if has_name else [values["type"], "null"]
+        values["enum"].append(_IDLE if has_name else None)
     schema = {
         "type": "object",
         "properties": {WORD_KEYS[0]: {"type": "string"}, answer: values},

@@ -103,6 +103,7 @@ _STYLE = (
     r"emojis?|style|polish|confidence)\b|"
     r"\b(?:sounds?|looks?|seems?) (?:confident|professional|impressive|authoritative|polished|fluent)\b"
 )
+_IDLE = r"(?i)\bn/a\b|\bnot[ _-]applicable\b"
 _DENIED = (
     r"(?i)\b(?:not|never|no|nor|regardless|ignore|ignoring|without|rather than|irrespective|however|penali[sz]e)\b|"
     r"n't\b"
@@ -157,6 +158,8 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
             rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE
         ):
             yield make_note("level-unexplained", ("level_names", index), found=_show(name))
+    if (judge.model or {}).get("response_format") == "json" and (idle := re.search(_IDLE, prose)):
+        yield make_note("reply-not-allowed", at, found=_show(idle[0]))
     yield from _lint_style(prose, at)
 
 

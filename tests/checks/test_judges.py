@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.votes import AGGREGATES, JudgeVote
@@ -91,6 +93,26 @@ def test_a_schema_of_the_reply_is_made_from_the_score_type(judge: Mapping[str, A
     assert call.key != heard(ONE, {**JUDGE, **judge})[0].key
 
 
+@pytest.mark.parametrize(
+    ("judge", "value"),
+    [
+        ({"scale": {"min": 0, "max": 5}}, None),
+        ({"score_type": "binary"}, "n/a"),
+        (LEVELS, "n/a"),
+        ({**LEVELS, "level_names": ["N/A", "right"]}, None),
+    ],
+)
+def test_a_schema_can_allow_that_a_question_does_not_apply(judge: Mapping[str, Any], value: Any) -> None:
+    """What it allows is read as that: there is nothing to grade."""
+    judge = {**JUDGE, **judge, "model": {"id": "m", "response_format": "json_or_na"}}
+    (call,) = heard(ONE, judge)
+    schema = call.model["response_format"]["json_schema"]["schema"]
+    reply = {"rationale": "it names no drug", schema["required"][1]: value}
+    Draft202012Validator(schema).validate(reply)
+    found = answer(ONE, CheckContext(shelf(judge_j=judge), lambda _: JudgeReply(json.dumps(reply))))
+    assert (found.unscored, "it names no drug" in found.reason) == (UnscoredReason.MISSING, True)
+
+
 def test_the_schema_of_a_reply_follows_the_scale() -> None:
     model = {"id": "m", "response_format": "json"}
     keys = {heard(ONE, {**JUDGE, "scale": {"max": most}, "model": model})[0].key for most in (5, 10)}
@@ -102,7 +124,7 @@ def test_the_schema_of_a_reply_follows_the_scale() -> None:
     [
         ({"extra": 5}, "`model.extra` of judge/j@1.0.0 is not a mapping"),
         ({"system": ["a"]}, "`model.system` of judge/j@1.0.0 is not a text"),
-        ({"response_format": "xml"}, "`model.response_format` of judge/j@1.0.0 can be json only"),
+        ({"response_format": "xml"}, "`model.response_format` of judge/j@1.0.0 can be json or json_or_na only"),
     ],
 )
 def test_a_request_that_cannot_be_sent_is_said_and_not_sent(model: Mapping[str, Any], said: str) -> None:

@@ -26,6 +26,7 @@ RULES = (
     "scale-unexplained",
     "level-unexplained",
     "criterion-style-cued",
+    "reply-not-allowed",
     "weight-ineffective",
 )
 
@@ -106,6 +107,14 @@ BAD: dict[str, tuple[str, dict[str, Any]]] = {
         make_judge(QA + "Does it explain the fee? Give extra points for headings and bullets." + VERDICT, **BINARY),
     ),
     "sounds confident": ("criterion-style-cued", make_judged("The answer names the fee and sounds confident.")),
+    "an answer that the endpoint cannot give": (
+        "reply-not-allowed",
+        make_judge(
+            QA + "Does it name the dose? Say n/a if it is about no drug." + VERDICT,
+            **BINARY,
+            model={"id": "m", "response_format": "json"},
+        ),
+    ),
     "a weight too small": (
         "weight-ineffective",
         make_rubric(
@@ -194,6 +203,11 @@ GOOD: dict[str, dict[str, Any]] = {
         make_phrases("fee", "12 euros"),
         {"id": "facts", "kind": "fact_match", "facts": ["B7", "Room 3"]},
     ),
+    "an answer that the endpoint can give": make_judge(
+        QA + "Does it name the dose? Say n/a if it is about no drug." + VERDICT,
+        **BINARY,
+        model={"id": "m", "response_format": "json_or_na"},
+    ),
     "no words at all": make_judge("{{ output }}"),
 }
 
@@ -225,7 +239,7 @@ def test_a_good_prompt_is_spared(name: str, tmp_path: Path) -> None:
     assert find_rules(GOOD[name], tmp_path) == []
 
 
-def test_each_of_the_eight_rules_finds_something_and_has_its_reason_and_example() -> None:
+def test_each_of_the_rules_finds_something_and_has_its_reason_and_example() -> None:
     assert {rule for rule, _ in BAD.values()} == set(RULES)
     for rule in RULES:
         assert VALIDATION_RULES[rule].why

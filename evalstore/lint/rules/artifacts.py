@@ -206,6 +206,14 @@ ARTIFACT_RULES = (
         example="level_names: [wrong, partial, right] and a template that asks for right or wrong",
     ),
     ValidationRule(
+        "reply-not-allowed",
+        _WARNING,
+        "the prompt offers the answer {found}, which `response_format: json` does not allow",
+        "write response_format: json_or_na",
+        "The endpoint holds the model to the values of the scale, so it has to choose one where none applies.",
+        example="Answer n/a if it names no drug, with response_format: json",
+    ),
+    ValidationRule(
         "criterion-style-cued",
         _WARNING,
         "rewards length or style: {found}",
