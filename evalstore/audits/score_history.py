@@ -9,7 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from evalstore.audits.edits.edit_files import NO_FILES, EditFiles, read_edit_files
+from evalstore.audits.edits.edit_files import (
+    NO_FILES,
+    EditFiles,
+    EditStep,
+    read_edit_files,
+)
 from evalstore.audits.edits.version_comparison import find_diff_findings
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
@@ -170,7 +175,12 @@ def build_history(
     is left out with a note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
-    files = read_edit_files(store, (finding for one in releases for finding in one.findings))
+    steps = (
+        EditStep(finding, old.resolved.ref, new.resolved.ref)
+        for old, new in pairwise(releases)
+        for finding in new.findings
+    )
+    files = read_edit_files(store, steps)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> ScoreHistory:
         graders = (

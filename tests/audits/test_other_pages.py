@@ -196,5 +196,6 @@ def test_each_release_of_a_history_says_what_it_changed_and_where(desk: Desk, pr
         assert message in plain
         assert message in read.words
     assert "evalstore diff rubric/r@1.0.0 rubric/r@2.0.0" in plain
-    assert re.search(r"<ins> +\d+ \+ ", page)
+    # A check is one line with all of its phrases: the edit shows what it was, too.
+    assert re.search(r"<del> +3 - .*\n?</del>\s*<ins> +3 \+ ", page)
     assert found["cell_coverage"][0][0] == found["coverage"][0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from evalstore.store.repository.hosting import find_commit_page
 _AROUND = 2  # lines before and after the edited one
 _LONGEST = 200  # characters of a line
 _MOST = 200  # edits of a page
+_MOST_LINES = 2_000  # of a file whose lines are paired with those of its other version
 
 
 class FileExcerpt(NamedTuple):
@@ -27,12 +30,25 @@ class FileExcerpt(NamedTuple):
     lines: tuple[str, ...]
 
 
+class EditStep(NamedTuple):
+    """One edit, and the references before and after it."""
+
+    finding: DiffFinding
+    old: str
+    new: str
+
+
 @dataclass(frozen=True, slots=True)
 class EditFiles:
-    """The excerpts of edited files by place; `page` makes the address of a commit's page, empty where it is unknown."""
+    """The excerpts of edited files by place; `page` makes the address of a commit's page, empty where it is unknown.
+
+    `others` has the lines of the other version for a place that the edit has on one side alone, as
+    of a phrase in a list that is written on one line.
+    """
 
     excerpts: Mapping[Place, FileExcerpt]
     page: str = ""
+    others: Mapping[Place, FileExcerpt] = field(default_factory=dict)
 
     def find_page(self, commit: str | None) -> str:
         """Return the address of a commit; empty where its host is not known."""
@@ -42,37 +58,63 @@ class EditFiles:
 NO_FILES = EditFiles(MappingProxyType({}))
 
 
-def read_edit_files(store: ArtifactStore, findings: Iterable[DiffFinding]) -> EditFiles:
-    """Return the lines around each place that the first findings name; a file that cannot be read has none."""
-    places = dict.fromkeys(
-        place for one in findings for place in (one.old, one.new) if place and place.line
-    )
-    excerpts = {}
-    for place in [*places][:_MOST]:
-        try:
-            found = _read_excerpt(store, place)
-        except EvalstoreError:
-            continue  # the edit is shown without its surroundings
-        if found:
-            excerpts[place] = found
-    return EditFiles(excerpts, find_commit_page(store.git))
+def read_edit_files(store: ArtifactStore, edits: Iterable[EditStep]) -> EditFiles:
+    """Return the lines around each place that the first edits name; a file that cannot be read has none."""
+    excerpts: dict[Place, FileExcerpt] = {}
+    others: dict[Place, FileExcerpt] = {}
+    for finding, old_ref, new_ref in islice(edits, _MOST):
+        old, new = finding.old, finding.new
+        for place, beside, ref in ((old, new, new_ref), (new, old, old_ref)):
+            if place is None or not place.line or place in excerpts:
+                continue
+            try:
+                lines = _read_lines(store, place.file)
+                if len(lines) < place.line:
+                    continue
+                excerpts[place] = _cut_excerpt(place.file, lines, place.line)
+                other = f"{ref}:{place.file.partition(':')[2]}"
+                at = None if beside else _find_other(lines, _read_lines(store, other), place.line)
+                if at is not None:
+                    others[place] = _cut_excerpt(other, _read_lines(store, other), at)
+            except EvalstoreError:
+                continue  # the edit is shown without its surroundings
+    return EditFiles(excerpts, find_commit_page(store.git), others)
 
 
 def read_audit_files(store: ArtifactStore, audit: Audit) -> EditFiles:
     """Return the lines of the edits that moved something, those first that moved most."""
     causes = (cause for factor in audit.factors for cause in factor.causes if cause.moved)
     ordered = sorted(causes, key=lambda cause: -abs(cause.share))
-    return read_edit_files(store, (one for cause in ordered for one in cause.source.findings))
+    steps = (
+        EditStep(finding, f"{origin.ref}@{origin.old}", f"{origin.ref}@{origin.new}")
+        for cause in ordered
+        for origin in (cause.source.origin,)
+        for finding in cause.source.findings
+    )
+    return read_edit_files(store, steps)
 
 
-def _read_excerpt(store: ArtifactStore, place: Place) -> FileExcerpt | None:
-    """Return the lines around a place in `<reference>:<path>`; None where there is no such file."""
-    ref, _, path = place.file.partition(":")
+def _read_lines(store: ArtifactStore, file: str) -> list[str]:
+    """Return the lines of `<reference>:<path>`; none where there is no such file."""
+    ref, _, path = file.partition(":")
     commit = store.resolve(ref).commit if path else None
     data = store.read_file_at(commit, path) if commit else None
-    if data is None or not place.line:
+    return [] if data is None else data.decode("utf-8", "replace").splitlines()
+
+
+def _find_other(lines: Sequence[str], others: Sequence[str], line: int) -> int | None:
+    """Return the number of the line that stands in the other version for one of this; None where it is new or gone."""
+    if max(len(lines), len(others)) > _MOST_LINES:
         return None
-    lines = data.decode("utf-8", "replace").splitlines()
-    first = max(1, place.line - _AROUND)
-    shown = (line[:_LONGEST] for line in lines[first - 1 : place.line + _AROUND])
-    return FileExcerpt(path, first, place.line, tuple(shown))
+    matcher = SequenceMatcher(None, lines, others, autojunk=False)
+    for tag, first, last, other_first, other_last in matcher.get_opcodes():
+        if first < line <= last:
+            is_paired = tag == "replace" and last - first == other_last - other_first
+            return other_first + line - first if is_paired else None
+    return None
+
+
+def _cut_excerpt(file: str, lines: Sequence[str], line: int) -> FileExcerpt:
+    first = max(1, line - _AROUND)
+    shown = (text[:_LONGEST] for text in lines[first - 1 : line + _AROUND])
+    return FileExcerpt(file.partition(":")[2], first, line, tuple(shown))

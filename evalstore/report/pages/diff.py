@@ -229,6 +229,8 @@ def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None
 def _mark_excerpts(finding: DiffFinding, files: EditFiles) -> list[tuple[str, str]]:
     """Return the lines around an edit with their numbers: the old line, and the new one in context."""
     old, new = (files.excerpts.get(one) if one else None for one in (finding.old, finding.new))
+    old = old or (files.others.get(finding.new) if finding.new else None)
+    new = new or (files.others.get(finding.old) if finding.old else None)
     shown = new or old
     if shown is None:
         return []
