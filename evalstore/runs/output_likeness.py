@@ -151,8 +151,8 @@ def list_likeness_notes(found: OutputLikeness) -> Iterator[str]:
     patterns = (
         (found.white_space, "do so in white space alone"),
         (found.calls, "do so in calls, not in text"),
-        (found.cut_b, "are beginnings of A's in B (cut answers)"),
-        (found.cut_a, "were beginnings of B's in A (cut answers)"),
+        (found.cut_b, "are A's answers without their end (cut off, or left out)"),
+        (found.cut_a, "are A's answers and more (A's were cut off, or B adds to them)"),
     )
     for count, what in patterns:
         if count >= _FEWEST and count * 2 > changed:

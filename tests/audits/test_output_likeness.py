@@ -40,8 +40,8 @@ def compare(desk: Desk, old: Write, new: Write) -> Audit:
     ("old", "new", "said"),
     [
         (long, lambda i: f"{long(i)}\n", "20 of 20 outputs that differ do so in white space alone"),
-        (long, lambda i: long(i)[:9], "20 of 20 outputs that differ are beginnings of A's in B (cut answers)"),
-        (lambda i: long(i)[:9], long, "20 of 20 outputs that differ were beginnings of B's in A (cut answers)"),
+        (long, lambda i: long(i)[:9], "20 of 20 outputs that differ are A's answers without their end (cut off, or left out)"),
+        (lambda i: long(i)[:9], long, "20 of 20 outputs that differ are A's answers and more (A's were cut off, or B adds to them)"),
         (long, lambda i: "I cannot." if i < 12 else f"{i}", '12 of 20 outputs in B are one text: "I cannot."'),
         (long, lambda i: f"{i}" if i < 4 else long(i), "16 of 20 outputs are equal in A and B"),
     ],
