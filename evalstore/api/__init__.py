@@ -62,7 +62,12 @@ if TYPE_CHECKING:
     )
     from evalstore.audits.edits.edit_files import read_audit_files
     from evalstore.audits.question_view import view_question
-    from evalstore.audits.records.comparison import compare_records, find_record_reason
+    from evalstore.audits.records.comparison import (
+        RecordComparison,
+        compare_configurations,
+        compare_records,
+        find_record_reason,
+    )
     from evalstore.audits.records.pairs import add_edits, keep_regressed, read_pairs
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind, map_tags
@@ -168,7 +173,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "evalstore.audits.question_view": ("view_question",),
     "evalstore.audits.edits.edit_files": ("read_audit_files",),
-    "evalstore.audits.records.comparison": ("compare_records", "find_record_reason"),
+    "evalstore.audits.records.comparison": (
+        "RecordComparison",
+        "compare_configurations",
+        "compare_records",
+        "find_record_reason",
+    ),
     "evalstore.audits.records.pairs": ("add_edits", "keep_regressed", "read_pairs"),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind", "map_tags"),

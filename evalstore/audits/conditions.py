@@ -404,7 +404,17 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class RecordReport:
-    """Two records compared as pairs, with the answers to the conditions that somebody put."""
+    """Two records compared as pairs, with the answers to the conditions that somebody put.
+
+    Of one file with several configurations it is the first that is held against the baseline;
+    `others` are the rest.
+    """
 
     comparison: RecordComparison
     results: tuple[ConditionResult, ...] = ()
+    others: tuple[RecordReport, ...] = ()
+
+    @property
+    def all(self) -> tuple[RecordReport, ...]:
+        """This one, and the others."""
+        return self, *self.others

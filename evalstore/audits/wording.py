@@ -118,6 +118,13 @@ def _word_unmeasured(audit: Audit) -> str:
     return f" The noise of {join_phrases(names)} was never measured ({command})."
 
 
+def describe_least(effect: float, digits: int) -> str:
+    """Return which changes of a mean some questions show: none where the smallest were beyond 100 points."""
+    if effect >= 1:
+        return "are too few to show any change"
+    return f"show only changes of {effect * 100:.{digits}f} points or more"
+
+
 def describe_unscored(audit: Audit) -> str:
     """Return which runs have no score of their own, and what was not graded; empty where both have one."""
     sides = (("A", audit.a), ("B", audit.b))
@@ -305,7 +312,8 @@ def _word_mean_of_others(factor: Factor) -> str:
     if factor.ci is None:
         return ""
     low, high = floor(factor.ci[0] * 100), ceil(factor.ci[1] * 100)
-    return f"; a mean of others could lie between {low:+d} and {high:+d}"
+    ends = (f"{end:+d}" if end else "0" for end in (low, high))
+    return f"; a mean of others could lie between {' and '.join(ends)}"
 
 
 def _word_own_gain(factor: Factor) -> str:

@@ -23,7 +23,13 @@ from evalstore.cli.progress import make_count_watch
 from evalstore.errors import EvalstoreError, ExitCode, GitError, LostGradersError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import AuditOptions, Condition, RecordReport, SliceKind
+    from evalstore.api import (
+        AuditOptions,
+        Condition,
+        RecordComparison,
+        RecordReport,
+        SliceKind,
+    )
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -51,13 +57,14 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
         "evalstore audit OLD.json NEW.json --fail-on 'own<-2'  # a condition for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
+        "evalstore audit benchmark.json    # with_skill against without_skill, in one file",
         "evalstore audit OLD.eval NEW.eval    # what Inspect AI recorded: pairs of recorded scores",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
 )
 @click.argument("run_a", type=USER_FILE)
-@click.argument("run_b", type=USER_FILE)
+@click.argument("run_b", type=USER_FILE, required=False)
 @click.option(
     "--allow-drift",
     is_flag=True,
@@ -110,7 +117,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
 def command(  # noqa: PLR0913  # one parameter for each option that is not of the audit
     settings: CommandSettings,
     run_a: Path,
-    run_b: Path,
+    run_b: Path | None,
     *,
     only: dict[str, str],
     question: str | None,
@@ -135,7 +142,9 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     whose rubrics are lost, or any two runs without a store) are compared as recorded, answer by
     answer: how far the means differ, with an interval, which verdicts flip, what only one file has,
     and which versions, digests, models and judges differ; not which of them moved the score.
-    --fail-on then takes delta and flips.
+    --fail-on then takes delta and flips. So are the configurations of one file (with_skill and
+    without_skill, two prompts, two models), if it is named alone: each is held against the
+    baseline, or the first, and meets each condition by itself.
 
     Conditions of --fail-on are in points of 100: own<-2 asks whether the outputs themselves lost
     more than two points, own.passes<-5 the same of the pass rate, own.typical<0 of the typical
@@ -149,13 +158,19 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     moved = _MOST_MOVED if settings.format == "html" else 0
     auditing = AuditOptions(moved=moved, **options)
     asked = _Asked(only, question, conditions, max_ungraded, undecided)
-    paths = settings.path / run_a, settings.path / run_b
     grading = {
         "--ask": auditing.ask,
         "--question": asked.question is not None,
         "--by": auditing.by is not None,
         "--allow-drift": auditing.allow_drift,
     }
+    if run_b is None:
+        _refuse_beside_records(grading, "the configurations of one file are compared as recorded")
+        report = _compare_configurations(settings, run_a, asked)
+        settings.print_result(report)
+        results = [result for one in report.all for result in one.results]
+        return asked.choose_exit_code(results)
+    paths = settings.path / run_a, settings.path / run_b
     reason = find_record_reason(*paths)
     if not reason:
         if asked.only:
@@ -243,11 +258,28 @@ def _compare_records(
         choice=SeriesFilter(asked.only) if asked.only else None,
         reason=reason,
     )
-    found = replace(
-        found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1]))
-    )
+    found = _name_sides(found, files)
     results = decide_record_conditions(found, asked.conditions, max_ungraded=asked.max_ungraded)
     return RecordReport(found, results)
+
+
+def _name_sides(found: RecordComparison, files: tuple[Path, Path]) -> RecordComparison:
+    """Return a comparison that names each file as the user did, not by its path below -C."""
+    a, b = replace(found.a, run=str(files[0])), replace(found.b, run=str(files[1]))
+    return replace(found, a=a, b=b)
+
+
+def _compare_configurations(settings: CommandSettings, file: Path, asked: _Asked) -> RecordReport:
+    from evalstore.api import RecordReport, compare_configurations, decide_record_conditions
+
+    watch = make_count_watch("reading", quiet=settings.quiet)
+    reports = []
+    for one in compare_configurations(settings.path / file, asked.only, watch=watch):
+        found = _name_sides(one, (file, file))
+        results = decide_record_conditions(found, asked.conditions, max_ungraded=asked.max_ungraded)
+        reports.append(RecordReport(found, results))
+    first, *others = reports
+    return replace(first, others=tuple(others))
 
 
 def _explain_loss(
@@ -266,7 +298,9 @@ def _explain_loss(
         error.hint = "name the store of the rubrics with -C"
     if any(grading.values()) or not all(map(has_verdicts, paths)):
         raise error
-    return "there is no store here; -C names one" if outside else error.message
+    if outside:
+        return "there is no store here; -C names one"
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def _is_in_repository(settings: CommandSettings) -> bool:

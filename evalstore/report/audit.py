@@ -13,6 +13,7 @@ from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_FACTORS, FactorName, RunSide
 from evalstore.audits.wording import (
     describe_empty_checks,
+    describe_least,
     format_points,
     has_other_prompt,
     name_own,
@@ -266,10 +267,7 @@ def _describe_silence(lines: Lines) -> str:
 def _format_factor(factor: Factor, screen: Screen) -> list[str]:
     about = []
     if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
-        about.append(
-            "of a mean, so few questions show only changes of "
-            f"{factor.detectable * 100:.1f} points or more"
-        )
+        about.append(f"of a mean, these questions {describe_least(factor.detectable, 1)}")
     if factor.order[0] != factor.order[1]:
         low, high = map(format_points, factor.order)
         about.append(f"{low} to {high} depending on whose answers it is measured")

@@ -9,13 +9,20 @@ from typing import Any
 from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
 from evalstore.audits.records.comparison import (
+    RECORD_NAMES,
     RecordChange,
     RecordComparison,
     RecordDifference,
     RecordSeries,
 )
 from evalstore.audits.values import RunSide
-from evalstore.audits.wording import describe_pairs, describe_shown, format_points, format_size
+from evalstore.audits.wording import (
+    describe_least,
+    describe_pairs,
+    describe_shown,
+    format_points,
+    format_size,
+)
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.report.audit import describe_side
 from evalstore.report.audit_report import describe_result, format_results
@@ -46,25 +53,37 @@ _CLAIMS = {
 
 def text(report: RecordReport, screen: Screen = PAPER) -> str:
     """Return the change in a sentence, both means, what else there is, and the answers to conditions."""
-    found = report.comparison
+    limit = None if screen.whole else _SHOWN
+    blocks = (
+        block
+        for one in report.all
+        for block in (
+            screen.wrap(*list_facts(one.comparison, limit)),
+            format_results(one.results, screen),
+        )
+    )
     return join_blocks(
-        screen.wrap(write_sentence(found), inner="", part=Part.HEAD),
-        format_columns([HEAD, *list_rows(found)], right={1, 2}),
-        screen.wrap(*list_facts(found, None if screen.whole else _SHOWN)),
-        format_results(report.results, screen),
+        *(screen.wrap(sentence, inner="", part=Part.HEAD) for sentence in _write_sentences(report)),
+        format_columns([HEAD, *_list_all_rows(report)], right={1, 2}),
+        *blocks,
     )
 
 
 def markdown(report: RecordReport) -> str:
     """Return a comment for a pull request."""
     found = report.comparison
+    is_one_file = found.names != RECORD_NAMES
+    other = "" if is_one_file else f" \u2192 {format_code(found.b.run)}"
     return join_blocks(
         "### evalstore audit",
-        f"{format_code(found.a.run)} \u2192 {format_code(found.b.run)}",
-        f"**{escape_prose(write_sentence(found))}**",
-        (f"- {escape_prose(describe_result(one))}" for one in report.results),
-        format_table(HEAD, list_rows(found)),
-        (f"- {escape_prose(fact)}" for fact in list_facts(found, _SHOWN)),
+        f"{format_code(found.a.run)}{other}",
+        *(f"**{escape_prose(sentence)}**" for sentence in _write_sentences(report)),
+        (f"- {escape_prose(describe_result(one))}" for each in report.all for one in each.results),
+        format_table(HEAD, _list_all_rows(report)),
+        *(
+            (f"- {escape_prose(fact)}" for fact in list_facts(each.comparison, _SHOWN))
+            for each in report.all
+        ),
     )
 
 
@@ -75,13 +94,18 @@ def html(report: RecordReport) -> str:
     found = report.comparison
     return render_page(
         "records",
-        title=f"Two records: {found.a.model or found.a.run} to {found.b.model or found.b.run}",
+        title=(
+            f"Two records: {found.a.model or found.a.run} to {found.b.model or found.b.run}"
+            if found.names == RECORD_NAMES
+            else f"Configurations of {found.a.run}"
+        ),
         found=found,
-        sentence=write_sentence(found),
-        conditions=[*map(describe_result, report.results)],
+        is_one_file=found.names != RECORD_NAMES,
+        sentences=_write_sentences(report),
+        conditions=[describe_result(one) for each in report.all for one in each.results],
         head=HEAD,
-        rows=[*list_rows(found)],
-        facts=[*list_facts(found, None)],
+        rows=_list_all_rows(report),
+        facts=[fact for each in report.all for fact in list_facts(each.comparison, None)],
     )
 
 
@@ -90,6 +114,7 @@ def document(report: RecordReport) -> dict[str, Any]:
     found = report.comparison
     return {
         "sentence": write_sentence(found),
+        "names": list(found.names),
         **select_json_keys(
             found, "delta=score.delta passes_delta=passes.delta a b pairs score passes"
         ),
@@ -106,7 +131,20 @@ def document(report: RecordReport) -> dict[str, Any]:
         "conditions": write_json_value(report.results),
         "series": list(map(_write_series, found.series)),
         "notes": list(found.notes),
+        "others": [*map(document, report.others)],
     }
+
+
+def _write_sentences(report: RecordReport) -> list[str]:
+    return [write_sentence(one.comparison) for one in report.all]
+
+
+def _list_all_rows(report: RecordReport) -> list[tuple[str, ...]]:
+    """Return the rows of each comparison; the baseline that they have in common is the first one's."""
+    rows = [*list_rows(report.comparison)]
+    for one in report.others:
+        rows += [*list_rows(one.comparison)][1:]
+    return rows
 
 
 def write_sentence(found: RecordComparison) -> str:
@@ -115,12 +153,23 @@ def write_sentence(found: RecordComparison) -> str:
     if found.series:
         parts = [(make_excerpt(one.name, _NAME), one) for one in found.series]
     hidden = _describe_hidden(found)
+    if found.names != RECORD_NAMES:
+        base, name = (make_excerpt(one, _NAME) for one in found.names)
+        moved = f"{name} {_describe_gap(found.score.delta)} {base}"
+        on = f"on {count_noun(found.pairs, 'pair')} of recorded answers"
+        return f"{moved} {on}. {hidden or _describe_claim(found)}."
     sentences: list[str] = []
     for name, one in parts:
         move, pairs = _describe_move(one.score.delta), count_noun(one.pairs, "pair")
         sentences.append(f"{name} {move} on {pairs} of recorded answers.")
         sentences.append(f"{hidden or _describe_claim(one)}.")
     return " ".join(sentences)
+
+
+def _describe_gap(delta: Fraction) -> str:
+    if not delta:
+        return "scored as much as"
+    return f"scored {format_size(delta)} points {'below' if delta < 0 else 'above'}"
 
 
 def _describe_move(delta: Fraction) -> str:
@@ -148,11 +197,8 @@ def _describe_claim(found: RecordComparison | RecordSeries) -> str:
         return f"That is more than chance: {shown}"
     if estimate.mean is None:
         return "These are too few to tell that from chance"
-    least = f"{estimate.mean.detectable_effect * 100:.0f}"
-    return (
-        f"That could be chance: {count_noun(estimate.units, 'question')} show only changes of "
-        f"{least} points or more"
-    )
+    least = describe_least(estimate.mean.detectable_effect, 0)
+    return f"That could be chance: {count_noun(estimate.units, 'question')} {least}"
 
 
 def list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
@@ -167,13 +213,12 @@ def _list_change_rows(
     found: RecordComparison, changes: tuple[RecordChange, RecordChange], series: str
 ) -> Iterator[tuple[str, ...]]:
     """Yield both means, their difference and its interval, of all pairs or of one configuration's."""
-    for name, side in (("A", found.a), ("B", found.b)):
-        means = (format_percent(getattr(change, name.lower())) for change in changes)
-        yield (
-            f"{name} {series}".rstrip(),
-            *means,
-            describe_side(" ".join(filter(None, (side.model, side.dataset))) or side.run, side),
-        )
+    is_one_file = found.names != RECORD_NAMES
+    for name, side, end in zip(found.names, (found.a, found.b), "ab", strict=True):
+        means = (format_percent(getattr(change, end)) for change in changes)
+        made_by = " ".join(filter(None, (side.model, side.dataset))) or side.run
+        about = count_noun(side.scored, "question") if is_one_file else made_by
+        yield f"{make_excerpt(name, _NAME)} {series}".rstrip(), *means, describe_side(about, side)
     yield f"change {series}".rstrip(), *(format_points(change.delta) for change in changes), ""
     intervals = [
         change.estimate.mean.interval if change.estimate.mean else None for change in changes
@@ -198,6 +243,7 @@ def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
 
     Each sentence names at most `limit` answers.
     """
+    a, b = (make_excerpt(name, _NAME) for name in found.names)
     yield from describe_pairs(found.pairs_by_input)
     flips = found.flips
     counts = (
@@ -210,18 +256,18 @@ def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
         if ids:
             yield f"from {way}: {_join_names(ids, limit)}"
     for words, ids in (
-        ("only in A", found.only_a),
-        ("only in B", found.only_b),
+        (f"only in {a}", found.only_a),
+        (f"only in {b}", found.only_b),
         ("in both, and unscored in one or both", found.unscored),
     ):
         if ids:
             yield f"{words} ({len(ids):,}): {_join_names(ids, limit)}"
     if found.only_a or found.only_b or found.unscored:
-        a, b = map(_describe_whole, (found.a, found.b))
-        yield f"each record by itself: A {a}, B {b}"
+        whole_a, whole_b = map(_describe_whole, (found.a, found.b))
+        yield f"each record by itself: {a} {whole_a}, {b} {whole_b}"
     if found.missing_b:
         yield (
-            f"with {count_noun(found.missing_b, 'answer')} that B lacks as 0: "
+            f"with {count_noun(found.missing_b, 'answer')} that {b} lacks as 0: "
             f"{format_points(found.delta_as_zero)}"
         )
     yield from map(_describe_difference, found.differences)

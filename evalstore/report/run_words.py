@@ -127,7 +127,7 @@ def describe_run(view: RunView) -> Iterator[str]:
 def _describe_series(series: Sequence[SeriesMean]) -> Iterator[str]:
     """Yield the mean of each configuration, and how far it lies from the one that it is held against."""
     names = [make_excerpt(one.name, SHORT_EXCERPT) or "(none)" for one in series]
-    base = next((name for name, one in zip(names, series, strict=True) if not one.common), names[0])
+    base = next(name for name, one in zip(names, series, strict=True) if one.is_baseline)
     for name, one in zip(names, series, strict=True):
         mean = f"{name}: {format_percent(one.score)} over {count_noun(one.questions, 'question')}"
         if one.difference is None:
@@ -139,7 +139,8 @@ def _describe_series(series: Sequence[SeriesMean]) -> Iterator[str]:
             if one.difference
             else "as much as"
         )
-        yield f"{mean}; on {one.common:,} that both have {gap} {base}."
+        both = "" if one.common == one.questions else f" on the {one.common:,} that both have"
+        yield f"{mean}, {gap} {base}{both}."
 
 
 def _describe_passes(run: Run) -> str:

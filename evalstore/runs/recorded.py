@@ -22,6 +22,7 @@ from evalstore.text import count_noun, make_excerpt
 _NEAR = Fraction(1, 100)  # by which an aggregate may differ from its rows: other tools round
 _BASELINES = ("without_skill", "old_skill")  # what the other configurations are held against
 _SHOWN = 5  # rows that contradict themselves and are named
+_Names = tuple[tuple[str, str | None], ...]  # of a series: by each part in which the outputs differ
 
 
 def open_recorded(
@@ -138,10 +139,11 @@ class _Tally:
         """Return the run: without a mean where the outputs are of several series."""
         means = {id_: compute_question_mean(found) for id_, found in self.outcomes.items()}
         parts = self.list_parts()
-        several: dict[str, dict[str, Fraction]] = {}
+        several: dict[_Names, dict[str, Fraction]] = {}
         for id_, mean in means.items():
-            names = (getattr(self.series[id_], part) for part in parts)
-            own = several.setdefault("/".join(filter(None, names)), {})
+            own = several.setdefault(
+                tuple((part, getattr(self.series[id_], part)) for part in parts), {}
+            )
             if mean.score is not None:
                 own[self.questions[id_]] = mean.score
         known = [mean for mean in means.values() if mean.score is not None]
@@ -205,18 +207,22 @@ class _Tally:
         return next(iter(models)) if len(models) == 1 else ""
 
 
-def _list_series(several: Mapping[str, Mapping[str, Fraction]]) -> Iterator[SeriesMean]:
+def _list_series(several: Mapping[_Names, Mapping[str, Fraction]]) -> Iterator[SeriesMean]:
     """Yield the mean of each series, and its difference from the baseline, or from the first of the file."""
-    base = next((name for name in _BASELINES if name in several), next(iter(several), ""))
-    for name, scores in several.items():
-        held = {} if name == base else several[base]
+    titles = {"/".join(name for _, name in names if name): names for names in several}
+    base = next((title for title in _BASELINES if title in titles), next(iter(titles), ""))
+    for title, names in titles.items():
+        scores = several[names]
+        held = {} if title == base else several[titles[base]]
         changes = [score - held[id_] for id_, score in scores.items() if id_ in held]
         yield SeriesMean(
-            name,
+            title,
             compute_average(scores.values()),
             len(scores),
             compute_average(changes),
             len(changes),
+            is_baseline=title == base,
+            only={part: name for part, name in names if name is not None},
         )
 
 

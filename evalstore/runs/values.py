@@ -204,7 +204,8 @@ class SeriesMean:
     """One configuration of a file that holds several: its mean score over so many questions.
 
     `difference` is its mean less that of the configuration it is held against, over the `common`
-    questions that both have; None of that one itself, and where they have none.
+    questions that both have; None of that one itself, which `is_baseline`, and where they have none.
+    `only` has the names that choose it alone, by what they name (`configuration`, `model`, `prompt`).
     """
 
     name: str
@@ -212,6 +213,8 @@ class SeriesMean:
     questions: int
     difference: Fraction | None = None
     common: int = 0
+    is_baseline: bool = False
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 def register_readers(**readers: Callable[[Any], Any]) -> None:

@@ -425,7 +425,7 @@ def test_each_configuration_has_a_mean_and_all_have_none(tmp_path: Path, cli: Cl
     path = tmp_path / "benchmark.json"
     path.write_text(json.dumps({"metadata": {}, "configurations": configurations}))
     shown = cli("show", path)
-    assert "with_skill: 100.00 over 1 question; on 1 that both have 50.00 points above without_skill." in shown.out
+    assert "with_skill: 100.00 over 1 question, 50.00 points above without_skill." in shown.out
     assert "without_skill: 50.00 over 1 question." in shown.out
     assert "The mean score" not in shown.out
     one = cli("show", path, "--only", "configuration=without_skill")
@@ -562,8 +562,8 @@ def test_a_choice_among_one_text_of_several_choices_is_the_likeliest(tmp_path: P
     path.write_bytes(to_lines(row, row | {"filter": "flexible", "acc": 0.0}))
     assert [one.output.text for one in read_outputs(path, SeriesFilter({"configuration": "strict"}))] == [" Elbe"]
     assert open_record(path, None)[0].series == (
-        SeriesMean("strict", Fraction(1), 1),
-        SeriesMean("flexible", Fraction(0), 1, Fraction(-1), 1),
+        SeriesMean("strict", Fraction(1), 1, is_baseline=True, only={"configuration": "strict"}),
+        SeriesMean("flexible", Fraction(0), 1, Fraction(-1), 1, only={"configuration": "flexible"}),
     )
 
 

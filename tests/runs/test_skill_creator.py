@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
+from evalstore.places import find_resource_folder
 from evalstore.runs import MissingOutput, Run, read_outputs
 from evalstore.runs.records import open_record, read_record
 from evalstore.runs.run_search import iterate_runs
 from evalstore.runs.values import SeriesMean
 
+SCHEMA = json.loads((find_resource_folder("schema") / "output/audit_records.schema.json").read_text("utf-8"))
 Cli = Callable[..., Any]
 
 NAMED = {"text": "Names the river", "passed": True, "evidence": "Line 2: the Elbe"}
@@ -70,8 +73,8 @@ def test_configurations_are_told_apart_and_runs_of_one_are_samples(tmp_path: Pat
     run = read_record(benchmark(tmp_path, *runs))
     assert count(run) == (None, 2, 0, 3)
     assert run.series == (
-        SeriesMean("with_skill", Fraction(3, 4), 1, Fraction(3, 4), 1),
-        SeriesMean("without_skill", Fraction(0), 1),
+        SeriesMean("with_skill", Fraction(3, 4), 1, Fraction(3, 4), 1, only={"configuration": "with_skill"}),
+        SeriesMean("without_skill", Fraction(0), 1, is_baseline=True, only={"configuration": "without_skill"}),
     )
     rows = [one.row for one in open_record(run.path, None)[1]]
     assert [(row.id, row.sample) for row in rows] == [("1/with_skill", 0), ("1/with_skill", 1), ("1/without_skill", 0)]
@@ -84,13 +87,13 @@ def test_each_configuration_has_a_mean_of_its_own(cli: Cli, tmp_path: Path) -> N
     path = benchmark(tmp_path, *arms)
     run = read_record(path)
     assert run.score is None
-    assert run.series == (
-        SeriesMean("with_skill", Fraction(1), 2, Fraction(1), 1),
-        SeriesMean("without_skill", Fraction(1, 4), 2),
-    )
+    assert [(one.name, one.score, one.questions, one.difference, one.common) for one in run.series] == [
+        ("with_skill", 1, 2, 1, 1),
+        ("without_skill", Fraction(1, 4), 2, None, 0),
+    ]
     assert "of 2 configurations" in repr(run)
     shown = cli("show", path).out
-    assert "with_skill: 100.00 over 2 questions; on 1 that both have 100.00 points above without_skill.\n" in shown
+    assert "with_skill: 100.00 over 2 questions, 100.00 points above without_skill on the 1 that both have.\n" in shown
     assert "without_skill: 25.00 over 2 questions.\n" in shown
     assert "62.50" not in shown
     found = json.loads(cli("show", path, "--format", "json").out)
@@ -112,6 +115,37 @@ def test_two_benchmarks_are_compared_configuration_by_configuration(cli: Cli, tm
     assert [(one["name"], one["pairs"], one["delta"]) for one in found["series"]] == [
         ("with_skill", 1, 0.5), ("without_skill", 1, 0)
     ]  # fmt: skip
+
+
+def test_the_configurations_of_one_file_are_held_against_its_baseline(cli: Cli, tmp_path: Path) -> None:
+    arms = [
+        graded(id_, holds, holds and id_ < 9, configuration=name)
+        for id_ in range(1, 11)
+        for name, holds in (("with_skill", True), ("without_skill", False), ("with_hints", id_ % 2 == 0))
+    ]
+    path = benchmark(tmp_path, *arms)
+    ran = cli("audit", path, "--fail-on", "delta<0", "--verbose")
+    assert ran.code == 0, ran.err
+    first, second = ran.out.split("\n\n")[:2]
+    assert " ".join(first.split()) == (
+        "with_skill scored 90.00 points above without_skill on 10 pairs of recorded answers. That is more than chance."
+    )
+    assert second.startswith("with_hints scored 45.00 points above without_skill on 10 pairs")
+    rows = [line.split()[:3] for line in ran.out.splitlines()]
+    assert ["without_skill", "0.00", "0.00"] in rows
+    assert rows.count(["without_skill", "0.00", "0.00"]) == 1
+    assert ["with_hints", "45.00", "40.00"] in rows
+    found = json.loads(cli("audit", path, "--format", "json").out)
+    Draft202012Validator(SCHEMA).validate(found)
+    assert (found["names"], found["delta"]) == (["without_skill", "with_skill"], 0.9)
+    assert [(one["names"][1], one["delta"]) for one in found["others"]] == [("with_hints", 0.45)]
+    assert "Configurations of one file" in cli("audit", path, "--format", "html").out
+    # --only narrows them, and one alone has nothing to be held against.
+    narrow = cli("audit", path, "--only", "configuration=with_*", "--fail-on", "delta<0")
+    assert (narrow.code, narrow.out.split(" on ")[0]) == (1, "with_hints scored 45.00 points below with_skill")
+    alone = cli("audit", path, "--only", "configuration=with_hints")
+    assert (alone.code, "holds one configuration of configuration 'with_hints'" in alone.err) == (3, True)
+    assert cli("audit", path, "--question", "1").code == 2
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from evalstore.model.question import drop_blanks
 from evalstore.model.question_ids import build_names, match_contents
 from evalstore.runs import Run
 from evalstore.runs.graded_rows import BareRow
+from evalstore.runs.imports.entry import Series
 from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.question_mean import Outcome, compute_question_mean
@@ -43,10 +44,12 @@ from evalstore.text import count_noun, make_excerpt
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
 CONTENTS = ("input", "reference", "output", "rubric")
+RECORD_NAMES = ("A", "B")
 _DIGEST = 8  # characters of a digest that are shown
 _UNCOMPARED = "replies_"  # begins the counts of judge calls in a run's harness
 
 _Key = tuple[str, int]  # a question, and the number of its sample
+_Record = tuple[Run, Iterable[BareRow]]
 _Watch = Callable[[Iterable[BareRow]], Iterable[BareRow]]
 
 
@@ -102,6 +105,7 @@ class RecordComparison:
     are what A had for them. `contents` counts the pairs that differ in one of `CONTENTS`, where
     both records have it. `ungraded` counts the answers of both records with a check that could not
     be graded in one of them, `emptied` the pairs with one that had nothing to grade in one alone.
+    `names` are what both are called: A and B, or the configurations of one file.
     """
 
     a: RunSide
@@ -123,6 +127,7 @@ class RecordComparison:
     notes: tuple[str, ...]
     series: tuple[RecordSeries, ...] = ()
     pairs_by_input: PairsByInput = NO_PAIRS
+    names: tuple[str, str] = RECORD_NAMES
 
     @property
     def delta_as_zero(self) -> Fraction:
@@ -185,6 +190,45 @@ def compare_records(
     stands twice, a score is not between 0 and 1, or no answer is scored in both.
     """
     opened = [open_record(path, choice) for path in (path_a, path_b)]
+    return _compare_opened(opened, RECORD_NAMES, watch=watch, reason=reason)
+
+
+def compare_configurations(
+    path: Path, only: Mapping[str, str] | None = None, *, watch: _Watch = iter
+) -> tuple[RecordComparison, ...]:
+    """Compare the configurations of one file, each with its baseline: `without_skill`, else the first.
+
+    `only` has the names that are wanted, as `SeriesFilter` reads them. Raises `RefusedError` for a
+    file that holds one configuration alone, and as `compare_records` does.
+    """
+    wanted = only or {}
+    choice = SeriesFilter(wanted)
+    found = [
+        one
+        for one in open_record(path, None)[0].series
+        if choice.is_wanted(Series(**{**wanted, **one.only}))
+    ]
+    if len(found) < 2:  # noqa: PLR2004  # a baseline and what is held against it
+        raise RefusedError(
+            f"{path.name} holds one configuration{f' of {choice}' if only else ''}, and an audit compares two",
+            hint="name the other run behind it; evalstore show prints one by itself",
+        )
+    base = next((one for one in found if one.is_baseline), found[0])
+    return tuple(
+        _compare_opened(
+            [open_record(path, SeriesFilter(wanted, exact=each.only)) for each in (base, one)],
+            (base.name, one.name),
+            watch=watch,
+        )
+        for one in found
+        if one is not base
+    )
+
+
+def _compare_opened(
+    opened: Sequence[_Record], names: tuple[str, str], *, watch: _Watch, reason: str = ""
+) -> RecordComparison:
+    """Compare two records that are open, and whose rows are read here."""
     runs = [run for run, _ in opened]
     a, b = (_index_rows(run, watch(found)) for run, found in opened)
     paired, a = _pair_by_input(a, b)
@@ -192,7 +236,7 @@ def compare_records(
     pairs = {
         key: pair for key, pair in common.items() if all(row.score is not None for row in pair)
     }
-    sides = [_sum_side(name, run, rows) for name, run, rows in zip("AB", runs, (a, b), strict=True)]
+    sides = [_sum_side(*one) for one in zip(names, runs, (a, b), strict=True)]
     if not pairs:
         raise make_disjoint_error(*runs)
     scored = (key for key, row in a.items() if row.score is not None and key not in pairs)
@@ -229,11 +273,12 @@ def compare_records(
             bool(old.empty & new.graded or new.empty & old.graded) for old, new in pairs.values()
         ),
         notes=(
-            *_list_notes(*runs, reason=reason),
-            *_note_emptied(Counter(_list_emptied(pairs)), len(pairs)),
+            *_list_notes(*runs, names=names, reason=reason),
+            *_note_emptied(Counter(_list_emptied(pairs, names)), len(pairs)),
         ),
         series=tuple(_compare_series(pairs, runs)),
         pairs_by_input=PairsByInput(paired),
+        names=names,
     )
 
 
@@ -256,12 +301,12 @@ def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries
             yield RecordSeries(name, len(found), score, passes)
 
 
-def _list_notes(*runs: Run, reason: str) -> Iterator[str]:
+def _list_notes(*runs: Run, names: tuple[str, str], reason: str) -> Iterator[str]:
     """Yield why the records alone were compared, and what each file says or contradicts of itself."""
     if reason:
         yield f"compared as recorded: {reason}"
     yield from list_score_notes(*runs)
-    for name, run in zip("AB", runs, strict=True):
+    for name, run in zip(names, runs, strict=True):
         if run.log_status:
             yield f"{name} is from a log with the status {run.log_status}"
         if run.unread_rows:
@@ -314,11 +359,11 @@ def _name_checks(names: Iterable[str]) -> frozenset[str]:
     return _share_names(frozenset(names))
 
 
-def _list_emptied(pairs: _Pairs) -> Iterator[tuple[str, str]]:
+def _list_emptied(pairs: _Pairs, names: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """Yield by run each check that had nothing to grade in it, where the other record graded it."""
     for old, new in pairs.values():
-        yield from (("A", name) for name in sorted(old.empty & new.graded))
-        yield from (("B", name) for name in sorted(new.empty & old.graded))
+        yield from ((names[0], name) for name in sorted(old.empty & new.graded))
+        yield from ((names[1], name) for name in sorted(new.empty & old.graded))
 
 
 def _note_emptied(emptied: Mapping[tuple[str, str], int], pairs: int) -> Iterator[str]:

@@ -17,10 +17,14 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class SeriesFilter:
-    """The wanted names by part of a `Series`, exact or ending in `*`; `any_model` treats all models as one."""
+    """The wanted names by part of a `Series`, exact or ending in `*`; `any_model` treats all models as one.
+
+    Of the names in `exact`, `*` is a character like any other.
+    """
 
     only: Mapping[str, str] = field(default_factory=dict)
     any_model: bool = False
+    exact: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for part in self.only:
@@ -33,7 +37,7 @@ class SeriesFilter:
         """Whether `series` is wanted."""
         return all(
             _matches_name(getattr(series, part), wanted) for part, wanted in self.only.items()
-        )
+        ) and all(getattr(series, part) == name for part, name in self.exact.items())
 
     @property
     def single_parts(self) -> tuple[str, ...]:
