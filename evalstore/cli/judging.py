@@ -23,10 +23,11 @@ from evalstore.cli.streams import can_show_bars
 from evalstore.errors import EvalstoreError, ExitCode, LoadError
 from evalstore.files import MIDDLE_FILE, read_below
 from evalstore.places import SETTINGS_FILE
-from evalstore.text import hide_url_secrets
+from evalstore.text import find_nearest, hide_url_secrets
 
 if TYPE_CHECKING:
     from evalstore.api import CallPlan, Judges
+    from evalstore.documents import Document
     from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -134,9 +135,18 @@ def _make_judges(
 def _add_settings_of_store(
     settings: CommandSettings, options: Mapping[str, Any], *, asks: bool
 ) -> dict[str, Any]:
-    """Return the options, and for those that nobody gave what evalstore.yaml says under `judge`."""
+    """Return the options, and for those that nobody gave what evalstore.yaml says under `judge`.
+
+    A key there that nothing reads is said, as `validate` says it.
+    """
     found = dict(options)
-    for key, value in read_judge_settings(settings).items():
+    document = _find_settings(settings)
+    for key in _list_unknown(document):
+        near = find_nearest(key, _IN_FILE)
+        hint = f" (did you mean `{near}`?)" if near else ""
+        place = document.locate(("judge", key), of_key=True)
+        settings.print_message(f"warning: {place}: nothing reads `judge.{key}`{hint}")
+    for key, value in _select_judge_settings(document).items():
         name = _IN_FILE[key][0]
         if found[name] is None and (key != "url" or _may_ask(settings, value, asks=asks)):
             found[name] = float(value) if isinstance(value, Decimal) else value
@@ -145,6 +155,11 @@ def _add_settings_of_store(
 
 def read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
     """Return what evalstore.yaml says under `judge`; `LoadError` at its place for a value of another type."""
+    return _select_judge_settings(_find_settings(settings))
+
+
+def _find_settings(settings: CommandSettings) -> Document:
+    """Return what the store's evalstore.yaml holds; nothing where there is none."""
     from evalstore.store.locate import find_enclosing_store, resolve_folder
     from evalstore.store.root_settings import parse_settings
 
@@ -152,8 +167,17 @@ def read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
         root = find_enclosing_store(resolve_folder(settings.path))
         data = read_below(root, SETTINGS_FILE, MIDDLE_FILE) if root else b""
     except EvalstoreError:  # the command itself says what is wrong with its store
-        return {}
-    document = parse_settings(data, SETTINGS_FILE)
+        data = b""
+    return parse_settings(data, SETTINGS_FILE)
+
+
+def _list_unknown(document: Document) -> list[str]:
+    judge = (document.value or {}).get("judge")
+    keys = map(str, judge) if isinstance(judge, dict) else ()
+    return [key for key in keys if key not in _IN_FILE and not key.startswith("x_")]
+
+
+def _select_judge_settings(document: Document) -> Mapping[str, Any]:
     judge = (document.value or {}).get("judge") or {}
     if not isinstance(judge, dict):
         raise LoadError("`judge` is not a mapping", place=document.locate(("judge",)), hint=_HINT)

@@ -164,8 +164,12 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
     )
     leads = format_columns(list(map(_list_worst_cells, scored.worst)), right={1}).split("\n")
     width = max(map(len, leads))
+    said = ""
     for lead, row in zip(leads, scored.worst, strict=True):
-        first, *more = wrap_beside(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]
+        reason = _find_reason(row)
+        shown = "the same" if reason and reason == said else reason
+        said = reason
+        first, *more = wrap_beside(f"{lead.ljust(width)}  ", shown, screen) or [lead]
         word = f"  {str(row.verdict).upper()}"
         yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
         yield from more

@@ -112,7 +112,8 @@ class AnswerTally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     errors: int = 0
     troubles: int = 0  # errors, except for missing replies, which the judges report themselves
-    first_trouble: str = ""
+    trouble: str = ""  # the first, and the question of its output
+    troubled_id: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
     partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
     hollow: int = 0  # with a score, although one had nothing to grade, and none failed
@@ -141,9 +142,8 @@ class AnswerTally:
         # a score.
         if NO_REPLY.problem not in check.reason and not check.reason.startswith(QUESTION_BROKEN):
             self.troubles += 1
-            self.first_trouble = (
-                self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
-            )
+            if not self.trouble:
+                self.trouble, self.troubled_id = make_excerpt(check.reason), make_excerpt(id_, 60)
 
     def summarize(self) -> CheckSummary:
         """Return the counts as the run keeps them."""
@@ -238,7 +238,11 @@ class RunTally:
         )
 
     def list_unscored(self) -> Iterator[str]:
-        """Yield why outputs have no score: each reason, how many have it, and the first of their questions."""
+        """Yield why outputs have no score: each reason, how many have it, and the first of their questions.
+
+        A reason that the notes about checks have is not said again.
+        """
+        said = {found.trouble for found in self.checks.values()}
         reasons = sorted(self.unscored.values(), key=lambda found: -found.count)
         for found in reasons[:_SHOWN_REASONS]:
             first = ", ".join(make_excerpt(id_, 60) for id_ in found.first)
@@ -248,7 +252,9 @@ class RunTally:
                 else ""
             )
             outputs = "1 output has" if found.count == 1 else f"{found.count:,} outputs have"
-            yield f"{outputs} no score: {make_excerpt(found.reason)} ({first}{more})"
+            reason = make_excerpt(found.reason)
+            why = " for the same reason" if reason in said else f": {reason}"
+            yield f"{outputs} no score{why} ({first}{more})"
         if more_count := sum(found.count for found in reasons[_SHOWN_REASONS:]):
             yield f"outputs without a score for other reasons: {more_count:,}"
 
@@ -278,13 +284,17 @@ class RunTally:
             found.first.append(row.id)
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about checks that could not grade, each with its first reason."""
+        """Yield notes about checks that could not grade, each with its first reason; of equal ones, one about all."""
         broken = [(name, found) for name, found in self._name_checks().items() if found.troubles]
         broken.sort(key=lambda pair: -pair[1].troubles)
-        for name, found in broken[:_SHOWN_CHECKS]:
+        alike: dict[str, list[str]] = {}
+        for name, found in broken:
             of = f"{found.troubles:,} of {found.verdicts.total():,} outputs"
-            yield f"{make_excerpt(name, 60)} could not grade {of}, first {found.first_trouble}"
-        if more := len(broken[_SHOWN_CHECKS:]):
+            said = f"could not grade {of}, first '{found.troubled_id}': {found.trouble}"
+            alike.setdefault(said, []).append(make_excerpt(name, 60))
+        for said, names in [*alike.items()][:_SHOWN_CHECKS]:
+            yield f"{', '.join(names)} {said}"
+        if more := sum(map(len, [*alike.values()][_SHOWN_CHECKS:])):
             yield f"further checks that could not grade some outputs: {more:,}"
 
     def _name_checks(self) -> dict[str, AnswerTally]:

@@ -224,6 +224,9 @@ def test_the_settings_name_the_endpoint_where_the_environment_trusts_its_host(
     assert judge_server.bodies[-1]["model"] == "of-option"
     refused = cli(*SCORE, write(THREE), cwd=judged, **trusted)
     assert (refused.code, "more than --max-calls 1" in refused.err) == (3, True)
+    (judged / "evalstore.yaml").write_text("judge: {modell: m, x_why: \"\"}\n")
+    near = "warning: evalstore.yaml:1:9: nothing reads `judge.modell` (did you mean `model`?)\n"
+    assert cli(*SCORE, outputs, "--offline", cwd=judged).err.startswith(near)
     (judged / "evalstore.yaml").write_text("judge: {timeout: soon}\n")
     broken = cli(*SCORE, outputs, cwd=judged)
     assert broken.err.startswith("error: evalstore.yaml:1:18: `judge.timeout` is not a number\n")
@@ -248,6 +251,20 @@ def test_the_check_names_the_model_before_the_judge_and_the_judge_before_the_run
     asked = sorted((body["model"], body.get("temperature")) for body in judge_server.bodies if "kind" in str(body))
     assert asked == [("checks-own", 0.5), ("judges-own", 0), ("judges-own", 0.5)]
     assert [body["model"] for body in judge_server.bodies if "right" in str(body)] == ["small"]
+
+
+def test_one_cause_of_several_checks_and_outputs_is_said_once(
+    cli: Cli, judged: Path, write: Write, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALSTORE_JUDGE_MODEL")
+    checks = "".join(f"  - {{id: {id_}, kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0}}\n" for id_ in "ab")
+    release({"rubrics/both.yaml": f"id: both\nversion: 1.0.0\nchecks:\n{checks}scoring: {{combine: min}}\n"})
+    ran = cli(*SCORE, write(THREE), "--rubric", "rubric/both@1.0.0", "--offline", cwd=judged)
+    cause = "no model is named for judge/accuracy@1.0.0"
+    assert ran.err.count(cause) == ran.out.count(cause) == 1
+    assert f"warning: a, b could not grade 3 of 3 outputs, first 'one': {cause}" in ran.err
+    assert "warning: 3 outputs have no score for the same reason (one, two, three)\n" in ran.err
+    assert ran.out.count("  the same\n") == 2
 
 
 @pytest.mark.parametrize("argv", [(), ("--dry-run",), ("--judge-model", "")])
