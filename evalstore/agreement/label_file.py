@@ -37,7 +37,7 @@ class LabelFile:
 
     def has_label(self, row: GradedRow) -> bool:
         """Whether an output has a label already."""
-        return _identify_row(row) in self.known
+        return identify_row(row) in self.known
 
     def add_label(self, row: GradedRow, label: Verdict, *, with_reference: bool) -> None:
         """Write the label of an output, and wait until it is on the disk."""
@@ -50,7 +50,7 @@ class LabelFile:
         except OSError as error:
             os.ftruncate(self.descriptor, start)
             raise make_write_error(error, str(self.path)) from None
-        self.known.add(_identify_row(row))
+        self.known.add(identify_row(row))
         self.added.append((start, row, label))
 
     def remove_last(self) -> GradedRow | None:
@@ -67,7 +67,7 @@ class LabelFile:
         if rest.count(b"\n") != 1:
             raise ConflictError("somebody else writes into it, too", place=Place(str(self.path)))
         os.ftruncate(self.descriptor, start)
-        self.known.discard(_identify_row(row))
+        self.known.discard(identify_row(row))
         self.added.pop()
         return row
 
@@ -109,13 +109,15 @@ def order_for_labels(rows: Iterable[GradedRow]) -> list[GradedRow]:
 
     Worst first, the rates of a judge would be measured on what the judge itself has chosen.
     """
-    return sorted(rows, key=lambda row: _hash_name(row.id, row.sample))
+    return sorted(rows, key=rank_for_labels)
 
 
-def _hash_name(id_: str, sample: int) -> bytes:
-    name = f"{id_}\n{sample}".encode("utf-8", "surrogatepass")
+def rank_for_labels(row: GradedRow) -> bytes:
+    """Return what outputs are sorted by where they are labelled."""
+    name = f"{row.id}\n{row.sample}".encode("utf-8", "surrogatepass")
     return blake2b(name, digest_size=16).digest()
 
 
-def _identify_row(row: GradedRow) -> LabelledOutput:
+def identify_row(row: GradedRow) -> LabelledOutput:
+    """Return what tells an output from the others that may be labelled."""
     return identify_output(row.id, row.sample, row.output.text)

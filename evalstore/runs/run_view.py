@@ -71,7 +71,8 @@ class RunView:
 class RunReader:
     """Reads the outputs of a run that `choice` has, once and in the order of the file, and counts them.
 
-    `found` and `total` are those so far: after an output was read, `total` is its number in the run.
+    `found` and `total` are those so far: after an output was read, `total` is its number in the run,
+    and `stored` how many of the run's outputs are in its record, and not their scores alone.
     Raises `RefusedError` at the end for a question or a check that the run does not have, with the
     nearest name.
     """
@@ -81,13 +82,16 @@ class RunReader:
     _rows: Iterable[BareRow]
     found: int = 0
     total: int = 0
+    stored: int = 0
     _histogram: list[int] = field(default_factory=lambda: [0] * _BINS)
 
     def __iter__(self) -> Iterator[GradedRow]:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
         # Another tool may have kept what it said of each check, and not the output.
-        rows = (one.row for one in self._rows if one.is_stored or _has_grade(one.row))
-        for self.total, row in enumerate(rows, 1):
+        rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
+        for self.total, one in enumerate(rows, 1):
+            row = one.row
+            self.stored += one.is_stored
             questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
             checks |= dict.fromkeys(check.id for check in row.checks)
             if not self.choice.has_row(row):

@@ -38,6 +38,7 @@ ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "colspan", "data-name", "role"),
     *("aria-label", "tabindex", "autocomplete", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2"),
     *("width", "height", "cx", "cy", "r", "hidden", "type", "value", "data-score", "data-checks", "data-change"),
+    *("data-labels", "data-rank", "data-label", "checked"),
 }  # fmt: skip
 
 
@@ -188,7 +189,7 @@ def require_inert(page: str) -> PageReader:
     assert len(ids) == len({*ids})
     assert links <= {*ids}
     script = f"script-src {hash_source(read.script)}; worker-src blob:; " if read.script else ""
-    assert read.script in {"", read_own("rows.js")}
+    assert read.script in {"", read_own("rows.js"), read_own("rows.js") + read_own("labels.js")}
     assert f"default-src 'none'; style-src {hash_source(read.style)}; {script}base-uri 'none'; form-action 'none'" in {
         value for key, value in read.attributes if key == "content"
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -35,6 +35,12 @@ def escape_html(text: str) -> Markup:
     return Markup(_COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES)))  # noqa: S704  # escaped here
 
 
+def is_shown_whole(text: str) -> bool:
+    """Whether a page shows a text as it is: no character is escaped for readers, and none is cut off."""
+    plain = text.replace("\n", "").replace("\t", "")
+    return len(text) <= MOST_CHARACTERS and make_printable(plain) == plain
+
+
 def render_template(name: str, /, **values: Any) -> Markup:
     """Return a template of this folder with its values."""
     return Markup(_load_environment().get_template(f"{name}.html.jinja").render(values))  # noqa: S704  # escaped there
@@ -51,16 +57,16 @@ def generate_page(
     *,
     title: str,
     rules: str = "",
-    script: str = "",
+    scripts: Sequence[str] = (),
     trail: str = "",
     **values: Any,
 ) -> Iterator[str]:
-    """Yield a page in pieces; `script` names one of ours, and `trail` leads to where the page belongs.
+    """Yield a page in pieces; `scripts` name ours, and `trail` leads to where the page belongs.
 
     The policy names the one style and the one script by their hashes: no image, no font, no form,
     no request, and nothing that a text from outside could bring.
     """
-    style, code = read_own("style.css") + rules, read_own(script) if script else ""
+    style, code = read_own("style.css") + rules, "".join(map(read_own, scripts))
     policy = f"default-src 'none'; style-src {_hash_source(style)}"
     # The script searches in a worker, whose code is its own.
     policy += f"; script-src {_hash_source(code)}; worker-src blob:" if code else ""

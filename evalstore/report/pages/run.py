@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from evalstore.agreement.label_file import identify_row, make_label, rank_for_labels
 from evalstore.model import UnscoredReason, Verdict
 from evalstore.report.pages.filters import FilterMenu
-from evalstore.report.pages.html import generate_page, render_template
+from evalstore.report.pages.html import (
+    MOST_CHARACTERS,
+    generate_page,
+    is_shown_whole,
+    render_template,
+)
 from evalstore.report.pages.row_file import ListKeys, RowFile, RowPages
 from evalstore.report.run_words import describe_choice, describe_run, name_output
 from evalstore.report.text_layout import format_percent, join_names
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
 Tags = Mapping[str, Sequence[str]]  # of questions, by id
 NO_TAGS: Tags = {}
 _MOST_NAMES = 4
+_RANK, _DIGEST = 4, 8  # bytes: of what rows are labelled by, and of all outputs that are
 VERDICTS = {Verdict.FAIL: "v0", Verdict.UNSCORED: "v1", Verdict.PASS: "v2"}
 LOOKS = {Verdict.FAIL: "down", Verdict.UNSCORED: "quiet", Verdict.PASS: "up"}
 
@@ -68,6 +77,7 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
         order="the worst first",
         found=reader.found,
         rows=writer.rows,
+        labels=writer.digest.hexdigest() if reader.stored and not reader.choice.failed else "",
     )
 
 
@@ -89,6 +99,7 @@ class _RowWriter:
     verdicts: set[Verdict] = field(default_factory=set)
     troubled: set[str] = field(default_factory=set)
     scores: ScoreTexts = field(default_factory=ScoreTexts)
+    digest: blake2b = field(default_factory=lambda: blake2b(digest_size=_DIGEST))
 
     def render_row(self, row: GradedRow) -> Markup:
         """Return the markup of a row."""
@@ -110,9 +121,12 @@ class _RowWriter:
         for check in checks:
             shown, numbers[check.id] = self.scores[check.score]
             lines.append(_render_check(check.id, check.verdict, shown, check.reason, check.engine))
+        self.digest.update(f"{identify_row(row)!r}\n".encode())
         return render_template(
             "output",
             row=row,
+            rank=rank_for_labels(row)[:_RANK].hex(),
+            label=_write_label_fields(row, with_reference=self.reader.run.dataset is None),
             place=self.reader.total,
             classes=" ".join(["q", *filter(None, dict.fromkeys(found))]),
             percent=percent,
@@ -162,6 +176,19 @@ def _list_texts(row: GradedRow) -> Iterator[tuple[str, str, str]]:
     if row.asked is not None:
         yield "the question", "i", row.input
     yield "answered", "o", row.output.text
+
+
+def _write_label_fields(row: GradedRow, *, with_reference: bool) -> str:
+    """Return as JSON what of the label's line a page does not show as it is; null is too long to be on it."""
+    line = make_label(row, Verdict.UNSCORED, with_reference=with_reference)
+    shown = {"id": name_output(row), "input": line.get("input"), "output": row.output.text}
+    fields = dict[str, Any]()
+    for key, value in line.items():
+        if key in shown and len(value) > MOST_CHARACTERS:
+            fields[key] = None
+        elif key != "label" and not (value == shown.get(key) and is_shown_whole(value)):
+            fields[key] = value
+    return json.dumps(fields) if fields else ""
 
 
 def _name_troubles(troubles: Sequence[CheckResult]) -> str:

@@ -1,6 +1,6 @@
 "use strict";
 // Shows the rows of a page. The first are elements, the others text in `noscript`, which a browser without scripts shows.
-(() => {
+const rowList = (() => {
   const STEP = 100, PATIENCE = 2000, PAUSE = 100, SOON = 400; // rows; milliseconds
   const find = one => document.querySelector(one), findAll = one => [...document.querySelectorAll(one)];
   const box = find(".rows"), status = find(".status"), more = find(".more");
@@ -72,12 +72,13 @@
   const say = words => { status.textContent = words };
 
   // What is asked for, and the rows that are.
-  let hits = null, shown = [], count = 0;
+  let hits = null, shown = [], count = 0, arrange = null;
   const keys = () => menus.map(one => one.selectedOptions[0].className.slice(1)).filter(Boolean);
   const toNumber = one => one === "" ? null : Number(one);
   const ORDERS = { score: row => toNumber(row.data("score")), change: row => toNumber(row.data("change")) };
   const sort = found => {
     const [name, way] = order.value.split(" ");
+    if (arrange) return arrange(found);
     if (!name) return found;
     const value = ORDERS[name] || (row => toNumber(row.data("checks").split(",")[name]));
     const ranked = found.map(row => [value(row), row]), sign = way === "down" ? -1 : 1;
@@ -162,20 +163,25 @@
     show();
     if (text.value) search();
   };
+  const reset = () => {
+    text.value = "";
+    for (const one of [scope, order, ...menus]) one.selectedIndex = 0;
+    hits = null;
+    show();
+  };
   const follow = () => {
     const hash = location.hash;
     if (!/^#o\d+$/.test(hash)) { restore(); return }
-    const find = () => shown.findIndex(row => row.place === hash.slice(1));
-    if (find() < 0) {
-      text.value = "";
-      for (const one of [scope, order, ...menus]) one.selectedIndex = 0;
-      hits = null;
-      show();
-    }
-    const at = find();
-    if (at < 0) { say(`${hash.slice(1)} is not ${parts.length ? "in this part" : "here"}`); return }
+    const isHere = row => row.place === hash.slice(1);
+    if (!shown.some(isHere)) reset();
+    const row = shown.find(isHere);
+    if (row) open(row);
+    else say(`${hash.slice(1)} is not ${parts.length ? "in this part" : "here"}`);
+  };
+  const open = row => {
+    const at = shown.indexOf(row);
     if (at >= count) extend(at + 1);
-    const node = build(shown[at]);
+    const node = build(row);
     node.open = true;
     node.scrollIntoView();
     node.firstElementChild.focus({ preventScroll: true });
@@ -211,4 +217,12 @@
   find(".count").remove();
   start();
   follow();
+  // All rows, in an order of somebody else's (null: in that which is chosen).
+  const showAll = made => {
+    arrange = made;
+    number += 1;
+    reset();
+    keep();
+  };
+  return { rows, build, open, showAll, shown: () => shown };
 })();
