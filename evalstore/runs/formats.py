@@ -40,6 +40,7 @@ from evalstore.runs.imports.containers import (
     UTF_16,
     YAML,
     detect_container,
+    has_lines,
     iterate_rows,
     list_value_names,
     read_names,
@@ -295,6 +296,16 @@ FORMATS = (
         has_verdicts=True,
     ),
     FileFormat(
+        "a table of an older promptfoo",
+        {CSV},
+        promptfoo_table.is_older_table,
+        promptfoo_table.read_older_table,
+        "promptfoo",
+        files=".csv of older releases",
+        has_outputs=False,
+        has_verdicts=True,
+    ),
+    FileFormat(
         "gradings of skill-creator",
         {OBJECT},
         skill_creator.is_grading,
@@ -483,7 +494,7 @@ def find_format(path: Path) -> FoundFormat:
         for shape in readable:
             if shape.fits(names):
                 return FoundFormat(shape)
-    return _find_unreadable(kind, names, str(path))
+    return _find_unreadable(kind, names, path)
 
 
 def find_value_format(value: Any) -> FileFormat | None:
@@ -510,10 +521,10 @@ def detect_format(path: Path) -> FileFormat:
     )
 
 
-def _find_unreadable(kind: str, names: _Names, file: str) -> FoundFormat:
+def _find_unreadable(kind: str, names: _Names, path: Path) -> FoundFormat:
     others = (shape for shape in FORMATS if not shape.read_entries and kind in shape.containers)
     shape = next((one for one in others if one.fits(names)), None)
     if shape is None:
-        almost = kind == OBJECT and not names.isdisjoint(_ALMOST)
+        almost = kind == OBJECT and not names.isdisjoint(_ALMOST) and has_lines(path)
         return FoundFormat(_PLAIN_LINES if almost else None)
-    return FoundFormat(shape, shape.advise(names).replace("FILE", shlex.quote(file)))
+    return FoundFormat(shape, shape.advise(names).replace("FILE", shlex.quote(str(path))))

@@ -74,10 +74,14 @@ def has_verdicts(path: Path) -> bool:
     return shape is not None and shape.has_verdicts
 
 
+def require_format(path: Path) -> FileFormat:
+    """Return the format of a file, or of the only run of a folder; raises `LoadError` for one that cannot be read."""
+    return detect_format(find_aggregate(path) if path.is_dir() else path)
+
+
 def _find_shape(path: Path) -> FileFormat | None:
-    """Return the format of a file, or of the only run of a folder; None for one that cannot be read."""
     with suppress(LoadError):
-        return detect_format(find_aggregate(path) if path.is_dir() else path)
+        return require_format(path)
     return None
 
 
@@ -88,10 +92,15 @@ def _has_aggregate(path: Path) -> bool:
 
 
 def _refuse_unread(path: Path, shape: FileFormat) -> None:
-    """Raise `LoadError` for a file whose first row is only nearly of its format, as a case without an output."""
-    first = next(iter(shape.require_reader()(path)), None)
-    if first is not None and not first.is_read and isinstance(first.output, MissingOutput):
+    """Raise `LoadError` for a file without an output, or whose first row is only nearly of its format."""
+    entries = iter(shape.require_reader()(path))
+    first = next(entries, None)
+    if first is None or not isinstance(first.output, MissingOutput):
+        return
+    if not first.is_read:
         raise LoadError(first.output.reason, place=Place(str(path)))
+    if all(isinstance(one.output, MissingOutput) for one in entries):
+        raise LoadError("holds no output", place=Place(str(path)), hint=first.output.reason)
 
 
 def _make_bare_run(path: Path) -> Run:

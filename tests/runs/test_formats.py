@@ -179,6 +179,21 @@ EXAMPLES = {
         to_csv(HEADS, ["x", "a", A, "PASS", "1.00", "", "ok", ""], ["x", "b", B, "FAIL", "0.50", "", "no", ""]),
         "promptfoo",
     ),
+    "promptfoo older csv": Example(
+        "r.csv",
+        to_csv(
+            ["id", '{"raw":"Say","display":"Say it","provider":"echo"}', "word"],
+            ["a", "[PASS] (1.00)\n\nA river", "x"],
+            ["b", "[FAIL] (0.50)\n\nno\n---\nA river", "x"],
+        ),
+        "promptfoo",
+    ),
+    "promptfoo table with verdicts in its cells": Example(
+        "r.csv",
+        to_csv(["word", "[openai:m] Say"], ["x", "[PASS] A river"], ["y", "[FAIL] (0.50) no"]),
+        "promptfoo",
+        ids=("0", "1"),
+    ),
     "hosted eval": Example(
         "items.json",
         json.dumps(
@@ -654,7 +669,13 @@ def test_a_batch_joins_requests_and_responses_by_their_id(tmp_path: Path) -> Non
     assert found["a"].asked[0] == "Say a"
 
 
-def test_an_unknown_file_fits_no_row(tmp_path: Path) -> None:
+def test_an_unknown_file_fits_no_row_and_commands_say_so_without_a_store(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"a": 1}')
     assert find_format(path).shape is None
+    for argv in (("show", path), ("audit", path, path)):
+        ran = cli(*argv, cwd=tmp_path)
+        assert (ran.code, "unknown format" in ran.err) == (3, True), ran.err
+    path.write_bytes(to_lines(request("a")))  # what was asked for, and no response
+    ran = cli("show", path)
+    assert (ran.code, "holds no output" in ran.err, "the batch has no response to it" in ran.err) == (3, True, True)

@@ -54,6 +54,7 @@ MORE = "logs and results of other tools are read, too: evalstore score --help li
             '{"id": "a", "answer": "x"}',
             "rows with other key names; convert them: jq -c '{id: .id, output: .answer}' FILE > outputs.jsonl",
         ),
+        ('{\n  "id": "a",\n  "schema_version": "x.trace.v1"\n}\n', None),
         ("- id: a\n  output: x\n", None),
         ('"text"', None),
         ("7", None),

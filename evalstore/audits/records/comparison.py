@@ -29,7 +29,7 @@ from evalstore.runs.imports.entry import Series
 from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.question_mean import Outcome, compute_question_mean
-from evalstore.runs.records import can_be_graded, has_verdicts, open_record
+from evalstore.runs.records import can_be_graded, has_verdicts, open_record, require_format
 from evalstore.runs.row_index import make_doubled_error
 from evalstore.statistics import (
     ChangeEstimate,
@@ -161,9 +161,12 @@ _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 def find_record_reason(path_a: Path, path_b: Path) -> str:
     """Return why two files can be compared only as they were recorded; empty where they can be graded again.
 
-    Outputs of other tools that stand beside a run of evalstore are graded as that was.
+    Outputs of other tools that stand beside a run of evalstore are graded as that was. Raises
+    `LoadError` for a file of no known format.
     """
     paths = path_a, path_b
+    for path in paths:
+        require_format(path)
     if not all(map(has_verdicts, paths)):
         return ""
     without = [path.name for path in paths if not can_be_graded(path)]

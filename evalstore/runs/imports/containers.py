@@ -66,6 +66,14 @@ def detect_container(path: Path) -> str:
     return CSV if len(_split_header(text)) > 1 else OTHER
 
 
+def has_lines(path: Path) -> bool:
+    """Whether objects are a line each, and not one of several lines, which begins with its bracket alone."""
+    if not is_text_format(path):
+        return True
+    with open_unpacked(path) as file:
+        return file.readline(_HEAD).removeprefix(_BOM).strip() != b"{"
+
+
 def read_names(path: Path, kind: str, places: Collection[str]) -> Iterator[str]:
     """Yield an archive's member names, the columns of a table, or the keys of a text's first object.
 

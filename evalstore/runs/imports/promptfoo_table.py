@@ -5,10 +5,14 @@ A first column `Description` is there where a test has one. The output of a prom
 and `Comment`. A row is named by its variable `id`, else by its number from 0, as in the other files
 of promptfoo. A cell that begins like a formula has an apostrophe before it, which is no part of the
 text. Measured with promptfoo 0.121.20.
+
+Tables of older releases have one column each prompt, whose cells hold verdict, score, reason and
+output as one text: `[FAIL] (0.50) …`. Where the output begins or ends is not to be told.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -33,11 +37,70 @@ _GUARDED = re.compile(
     r"'(?=[\s\u200b-\u200d]*(?:[=@]|[+-](?![0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?\s*\Z)))", re.IGNORECASE
 )
 _PROMPT = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
+_OLDER_PROMPT = re.compile(r"\{.*\}|\[\w+:[^\]]+\] .*", re.DOTALL)
+_OLDER_CELL = re.compile(
+    r"\[(?P<status>PASS|FAIL|ERROR)\](?: \((?P<score>[0-9.]+)\))?\s*(?P<text>.*)", re.DOTALL
+)
+_NO_OUTPUT = "older tables of promptfoo do not tell output and reason apart: score its JSON"
 
 
 def is_table(names: AbstractSet[str]) -> bool:
     """Whether a table with these columns holds results of promptfoo."""
     return {_STATUS, _SCORE, _REASON} <= names and any(map(_PROMPT.fullmatch, names))
+
+
+def is_older_table(names: AbstractSet[str]) -> bool:
+    """Whether a table with these columns holds results of an older promptfoo."""
+    return _STATUS not in names and any(_read_older_prompt(name) for name in names)
+
+
+def _read_older_prompt(name: str) -> Series | None:
+    """Return the prompt that a column of an older table is about; None for a variable."""
+    if not _OLDER_PROMPT.fullmatch(name):
+        return None
+    if found := _PROMPT.fullmatch(name):
+        return Series(found["provider"], found["prompt"])
+    try:
+        prompt = json.loads(name)
+        provider, shown = prompt.get("provider"), prompt["display"]
+    except (ValueError, KeyError, RecursionError):
+        return None
+    known = isinstance(shown, str) and isinstance(prompt.get("raw"), str)
+    return Series(provider if isinstance(provider, str) else None, shown) if known else None
+
+
+def read_older_table(path: Path) -> Iterator[OutputEntry]:
+    """Yield the verdicts of an older table row by row, each in the order of the prompts."""
+    records = read_records(path)
+    _, header = next(records, (Place(str(path)), ()))
+    names = () if isinstance(header, LoadError) else header
+    columns = [_read_older_prompt(name) for name in names]
+    for number, (place, record) in enumerate(records):
+        if isinstance(record, LoadError):
+            yield make_unread_entry(record)
+            continue
+        row = [*zip(columns, names, record, strict=False)]
+        given = {name: value for column, name, value in row if column is None}
+        id_ = given.pop("id", "") or str(number)
+        asked = tuple(filter(None, given.values()))
+        for column, _, value in row:
+            if column is not None:
+                yield _read_older_cell(column, value, id_, place, asked)
+
+
+def _read_older_cell(
+    series: Series, value: str, id_: str, place: Place, asked: tuple[str, ...]
+) -> OutputEntry:
+    found = _OLDER_CELL.fullmatch(value)
+    if found is None:
+        return make_unread_entry(LoadError("a cell begins with no verdict", place=place), id_)
+    if found["status"] == _FAILED:
+        reason = shorten_reason(found["text"], "the provider gave no output")
+        return make_entry(series, id_, place.line or 0, reason, asked)
+    grade = make_grade(
+        read_score(found["score"]), read_passed(found["status"]), reason=found["text"].strip()
+    )
+    return make_entry(series, id_, place.line or 0, _NO_OUTPUT, asked, grade=grade)
 
 
 def read_table(path: Path) -> Iterator[OutputEntry]:
