@@ -34,6 +34,11 @@ DATASET = (
     "id: many\nversion: {version}\ndefaults: {{rubric_ref: rubric/five@{version}}}\nrows: "
     "many.jsonl\n"
 )
+_PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], capture_output=True, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
 TEXT = "The block is rendered once and then kept until somebody says that it is out of date. "
 
 
@@ -77,6 +82,14 @@ def measure(argv: Sequence[str], *, cwd: Path | None = None) -> float:
     while len(seconds) < ROUNDS and sum(seconds) < FAST:
         seconds.append(run(argv, cwd=cwd))
     return min(seconds)
+
+
+def measure_peak(argv: Sequence[str]) -> float:
+    """Return the most megabytes that a command held at one time."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAK, *argv], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
 
 
 def _sum_seconds() -> float:

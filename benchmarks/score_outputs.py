@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import Measured, measure, ours, write_outputs, write_rows, write_scored_store
+from measuring import (
+    Measured,
+    measure,
+    measure_peak,
+    ours,
+    write_outputs,
+    write_rows,
+    write_scored_store,
+)
 
 LOOP = r"""
 import json, re, sys
@@ -21,11 +28,6 @@ for line in open(sys.argv[1], encoding="utf-8"):
     found += [says.search(text) is not None, 20 <= len(text.strip()) <= 4000]
     found.append(any(line.strip() for line in text.splitlines()))
     total += (2 * found[0] + sum(found[1:])) / 6
-"""
-PEAK = """
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], capture_output=True, check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
 FLAT = 20  # MB more for four times as many outputs: the questions' index, and what is noted of each
 
@@ -46,14 +48,7 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
         4 * peer,
         f"4 × a bare loop, {peer:.2f} s",
     )
-    small, large = (
-        float(
-            subprocess.run(
-                [sys.executable, "-c", PEAK, *argv], capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for argv in commands
-    )
+    small, large = map(measure_peak, commands)
     yield Measured(
         f"score, {count:,} outputs, MB beside a quarter of them", large, small + FLAT, "flat memory"
     )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import Measured, measure, ours, write_outputs, write_rows, write_scored_store
-from score_outputs import FLAT, PEAK
+from measuring import (
+    Measured,
+    measure,
+    measure_peak,
+    ours,
+    write_outputs,
+    write_rows,
+    write_scored_store,
+)
+from score_outputs import FLAT
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.report.browser import (  # of the tests, beside this folder
@@ -47,10 +54,7 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
             str(folder / f"{size}.html"),
         )
         written.append(measure(show))
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, *show], capture_output=True, text=True, check=True
-        )
-        peaks.append(float(done.stdout))
+        peaks.append(measure_peak(show))
     name = f"page of {count:,} outputs"
     yield Measured(f"{name}, written", written[-1], 2 * scored, f"2 × scoring them, {scored:.2f} s")
     yield Measured(f"{name}, MB beside that of a quarter", peaks[1], peaks[0] + FLAT, "flat memory")

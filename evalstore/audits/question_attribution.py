@@ -42,6 +42,7 @@ from evalstore.audits.question_shares import (
     share_question,
 )
 from evalstore.audits.shapley import list_unions
+from evalstore.audits.share_patterns import SharePatterns
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
 from evalstore.audits.wording import has_other_prompt, name_prompt
@@ -204,6 +205,7 @@ class QuestionAttributor:
     asks_service: bool
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
     price: MissingCalls = field(default_factory=MissingCalls)
+    patterns: SharePatterns = field(default_factory=SharePatterns)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
 
     @property
@@ -228,20 +230,21 @@ class QuestionAttributor:
         }
         # All edits: those that are idle here are not in the pruned tree.
         whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
-        drift = tuple(_list_drift(shared, cells, whole))
-        gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole)
-        trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
-        trees = {name: trees[name] for name in FactorName if name in trees}
-        self.price.in_steps = False
-        grade_mixes(trees, cells)
-        blocks = find_blocks(tuple(trees.values()), cells.find_score)
-        self.price.in_steps = True
-        grade_steps(trees, cells)
-        shares = None
-        if blocks is not None:
-            shares = share_question(
-                trees, blocks, cells, partial(self._find_source, shared, cells.moved)
-            )
+        ends = [
+            [cells.grade_all(mask, number) for number in range(len(rows))]
+            for mask, rows in zip((0, whole), cells.rows, strict=True)
+        ]
+        drift = tuple(_list_drift(shared, ends))
+        gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole, ends)
+        share = partial(self._share_question, shared, cells, contexts)
+        if plan.is_plain and not gaps:
+            sources = [
+                (name, self._find_source(shared, {}, name, _CONTEXT_BITS[name]))
+                for name in contexts
+            ]
+            shares = self.patterns.share_question((id(plan), *sources), cells, share)
+        else:
+            shares = share()
         known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
         anchors = (
             {key: count for key, count in known.items() if count} if cells.is_estimated else {}
@@ -261,6 +264,21 @@ class QuestionAttributor:
             left_out=left_out,
             is_emptied=is_emptied,
         )
+
+    def _share_question(
+        self, shared: _SharedQuestion, cells: MixedGrades, contexts: Mapping[FactorName, Coalition]
+    ) -> QuestionShares | None:
+        """Return the shares of a question; None where replay leaves an end of it unscored."""
+        trees: Trees = {**_prune_trees(shared.plan, cells, contexts), **contexts}
+        trees = {name: trees[name] for name in FactorName if name in trees}
+        self.price.in_steps = False
+        grade_mixes(trees, cells)
+        blocks = find_blocks(tuple(trees.values()), cells.find_score)
+        self.price.in_steps = True
+        grade_steps(trees, cells)
+        if blocks is None:
+            return None
+        return share_question(trees, blocks, cells, partial(self._find_source, shared, cells.moved))
 
     def prove_direction(self) -> Direction:
         """Return where the rubrics of the questions so far can move a score that has them."""
@@ -435,31 +453,30 @@ def _list_contexts(
         yield FactorName.OUTPUTS
 
 
-def _list_drift(shared: _SharedQuestion, cells: MixedGrades, whole: int) -> Iterator[Drift]:
+def _list_drift(shared: _SharedQuestion, ends: Sequence[Sequence[RubricResult]]) -> Iterator[Drift]:
     for side, run in enumerate("AB"):
-        for number, row in enumerate(shared.rows[side].outputs):
-            results = cells.grade_all(whole if side else 0, number)
+        for row, results in zip(shared.rows[side].outputs, ends[side], strict=True):
             recorded = shared.index_results(row.checks, side)
             if what := _describe_drift(row, shared.questions[side], recorded, results):
                 yield Drift(run, row.id, what)
 
 
 def _leave_gaps_out(
-    shared: _SharedQuestion, cells: MixedGrades, whole: int
+    shared: _SharedQuestion,
+    cells: MixedGrades,
+    whole: int,
+    ends: Sequence[Sequence[RubricResult]],
 ) -> tuple[tuple[Gap, ...], LineEffect, bool]:
     """Leave out of all cells the checks that have nothing to grade in one run alone, by what it answered or asked.
 
-    Returns them, what the change of the question loses with them, and whether an end has no score
-    without them.
+    `ends` are the results of all samples under the rubrics of their own run. Returns the checks, what
+    the change of the question loses with them, and whether an end has no score without them.
     """
     checks = {check.name: check for check in shared.plan.rubric.checks}
     gaps: list[Gap] = []
     by_sample: list[frozenset[str]] = []
-    for number in range(min(len(rows) for rows in cells.rows)):
-        old, new = (
-            shared.index_results(cells.grade_all(mask, number).checks, side)
-            for side, mask in enumerate((0, whole))
-        )
+    for number, results in enumerate(zip(*ends, strict=False)):
+        old, new = (shared.index_results(one.checks, side) for side, one in enumerate(results))
         found = [
             gap
             for gap in find_gaps(old, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -23,8 +23,10 @@ from evalstore.audits.edits.version_path import mix_questions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, can_be_replayed
 from evalstore.audits.values import Price
+from evalstore.checks import find_check_kind
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
+from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import (
     CheckResult,
     JudgeCall,
@@ -52,6 +54,14 @@ class Content(NamedTuple):
     dataset: int
     answer: int
     sample: int
+
+
+class AskedCheck(NamedTuple):
+    """What was asked of a question: one check in a cell, or (`mask` is None) which of its edited items hit."""
+
+    check: PlannedCheck
+    mask: int | None
+    content: Content
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,13 @@ def _leave_empty(variant: EncodedCheck | None) -> CheckResult:
     return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, reason, UnscoredReason.MISSING)
 
 
+def _read_answer(result: CheckResult | None) -> Hashable:
+    """Return what a score can see of a result, as plain values: hashes of fractions take their time."""
+    if result is None or result.score is None:
+        return result and result.unscored
+    return result.score.as_integer_ratio(), result.verdict
+
+
 @dataclass(slots=True)
 class MixedGrades:
     """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
@@ -138,7 +155,8 @@ class MixedGrades:
     question in both datasets, `moved` the judged checks that another service answered in run B.
     Items that are `alike` are interchangeable within a check, so that a check is graded once for as
     many of them. No cell can tell edits that are `idle` from not made. Checks that are `left_out` have
-    nothing to grade in any cell, because they had nothing in one of the two runs.
+    nothing to grade in any cell, because they had nothing in one of the two runs. `trail` is what was
+    asked so far, in that order, with what a score can see of the answers.
     """
 
     rubric: PlannedRubric
@@ -155,6 +173,9 @@ class MixedGrades:
     # By sample the checks that are left out of every cell.
     left_out: tuple[frozenset[str], ...] = ()
     is_estimated: bool = False
+    trail: dict[tuple[CheckPath, int | None, Content], tuple[AskedCheck, Hashable]] = field(
+        default_factory=dict
+    )
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
     _same_answers: list[bool] = field(default_factory=list)
@@ -177,6 +198,11 @@ class MixedGrades:
             same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)
         ]
         self._has_records = any(found for side in self.recorded for found in side)
+
+    @property
+    def shape(self) -> Hashable:
+        """What differs between the two runs' questions and answers, and how many samples each has."""
+        return self._same_reference, *self._same_answers, *map(len, self.rows)
 
     def find_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell; None where it has none, or replies of judges are missing."""
@@ -285,6 +311,9 @@ class MixedGrades:
                 if content in items.contents
                 else mask & ~(items.added | items.removed)
             )
+        return self._grade_once(check, mask, content)
+
+    def _grade_once(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
         key = check.path, mask, content
         if key not in self._results:
             variant = check.build_variant(mask)
@@ -292,7 +321,38 @@ class MixedGrades:
             if self._is_recorded and found is None:
                 return None  # its calls are not noted yet
             self._results[key] = found
+            self.trail[key] = AskedCheck(check, mask, content), _read_answer(found)
         return self._results[key]
+
+    def answer(self, asked: AskedCheck) -> Hashable:
+        """Return what a score can see of the answer to what was asked of another question."""
+        check, mask, content = asked
+        if mask is None:
+            return self.list_hits(check, content)
+        return _read_answer(self._grade_once(check, mask, content))
+
+    def list_hits(self, check: PlannedCheck, content: Content) -> tuple[tuple[int, int], ...]:
+        """Return the places of the edited items that hit, each with the number of its variant that does."""
+        hits = tuple(self._find_hits(check, self.get_sample(content)))
+        self.trail[check.path, None, content] = AskedCheck(check, None, content), hits
+        return hits
+
+    def _find_hits(self, check: PlannedCheck, sample: Sample) -> Iterator[tuple[int, int]]:
+        is_long = len(sample.text) > OUTPUT_LIMIT
+        texts = sample.lowercase_text, sample.text
+        for at, probe in enumerate(check.probes):
+            for number, variant in enumerate(probe.variants):
+                phrase = probe.phrases[number]
+                # Most items are phrases, whose check need not be graded to see whether they are
+                # there.
+                if phrase is not None and not is_long:
+                    is_hit = phrase.text in texts[phrase.is_exact]
+                else:
+                    result = self.graders[0].grade_check(variant, sample)
+                    idle_score = find_check_kind(variant.check.kind).idle_score
+                    is_hit = result is None or result.score != idle_score
+                if is_hit:
+                    yield at, number
 
     def list_alike(self) -> dict[int, EditClass]:
         """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
@@ -307,6 +367,8 @@ class MixedGrades:
     ) -> CheckResult | None:
         if check.inner:
             return self._grade_composite(check, check.inner, mask, content)
+        if not check.is_judged and not self._has_records:
+            return self.graders[0].grade_check(variant, self.get_sample(content))
         service = mask >> SERVICE & 1 if check.is_judged else 0
         if (pair := self.moved.get(check.path[0])) is not None:
             return self._grade_moved(check, variant, service, content, pair)

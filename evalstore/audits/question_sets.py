@@ -266,10 +266,10 @@ def find_gaps(old: Mapping[str, CheckResult], new: Mapping[str, CheckResult]) ->
     """Yield what had nothing to grade in one of two results alone; both are by the names of the checks."""
     for name, result in old.items():
         sides = result, new.get(name, result)
-        if any(one.unscored is UnscoredReason.ERROR for one in sides):
-            continue
-        gaps = [one.gaps for one in sides]
+        gaps = sides[0].gaps, sides[1].gaps
         apart = gaps[0] ^ gaps[1]
+        if not apart or any(one.unscored is UnscoredReason.ERROR for one in sides):
+            continue
         for inner in [""] if "" in apart else sorted(apart):
             side = int(inner in gaps[1])
             yield Gap("AB"[side], (name, inner) if inner else (name,), sides[side])

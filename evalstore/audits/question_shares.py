@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
-from evalstore.audits.edits.item_probe import ItemProbe
 from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_FACTORS, EditSource, FactorName
-from evalstore.checks import find_check_kind
-from evalstore.languages.patterns import OUTPUT_LIMIT
-from evalstore.model import Combine, Sample, Verdict
+from evalstore.model import Combine, Verdict
 from evalstore.runs.question_mean import QuestionMean
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
@@ -62,10 +59,9 @@ def _find_idle_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence
     if _is_decided_without(check, cells, contexts):
         return sum(1 << probe.bit for probe in check.probes)
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
-    texts = [(place, cells.get_sample(place)) for place in places]
     hits: dict[int, set[tuple[int, Content]]] = {}
-    for place, sample in texts:
-        for at, number in _list_hits(check.probes, cells, sample):
+    for place in places:
+        for at, number in cells.list_hits(check, place):
             hits.setdefault(at, set()).add((number, place))
     idle = 0
     alike: dict[tuple[str, frozenset[tuple[int, Content]]], list[tuple[int, bool]]] = {}
@@ -93,26 +89,6 @@ def _is_decided_without(check: PlannedCheck, cells: MixedGrades, contexts: Seque
         cells.grade_outcomes(check, most | context) == cells.grade_outcomes(check, fewest | context)
         for context in contexts
     )
-
-
-def _list_hits(
-    probes: Sequence[ItemProbe], cells: MixedGrades, sample: Sample
-) -> Iterator[tuple[int, int]]:
-    """Yield the places of the probes that hit one text, each with the number of its variant that does."""
-    is_long = len(sample.text) > OUTPUT_LIMIT
-    texts = sample.lowercase_text, sample.text
-    for at, probe in enumerate(probes):
-        for number, variant in enumerate(probe.variants):
-            phrase = probe.phrases[number]
-            # Most items are phrases, whose check need not be graded to see whether they are there.
-            if phrase is not None and not is_long:
-                is_hit = phrase.text in texts[phrase.is_exact]
-            else:
-                result = cells.graders[0].grade_check(variant, sample)
-                idle_score = find_check_kind(variant.check.kind).idle_score
-                is_hit = result is None or result.score != idle_score
-            if is_hit:
-                yield at, number
 
 
 def _find_idle_variants(

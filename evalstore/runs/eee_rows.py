@@ -81,7 +81,7 @@ def read_eee_sample(row: Mapping[str, Any]) -> int:
 def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
     """Return why the output ended early where evalstore wrote the row; the format has no place for it."""
     end = get_mapping(row, "metadata").get("evalstore_output_end")
-    return next((one for one in OutputEnd if one == end), None)
+    return None if end is None else next((one for one in OutputEnd if one == end), None)
 
 
 def read_sample_id(row: Mapping[str, Any], place: Place) -> str:

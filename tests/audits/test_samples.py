@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from evalstore.audits import Audit
+from evalstore.audits import Audit, question_attribution
+from evalstore.audits.question_shares import share_question
+from evalstore.audits.share_patterns import SharePatterns
 from evalstore.report import render
 from evalstore.runs import Run
 from evalstore.runs.run_view import RowChoice, view_run
@@ -80,9 +83,12 @@ def test_the_change_is_that_of_the_question_means(store: Repo, tmp_path: Path) -
     assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == ((), ("q2", "q3"))
 
 
-def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: Repo, tmp_path: Path) -> None:
-    old = {"q0": ["ok", "simply"], "q1": ["foo", "ok", "ok"], "q2": ["simply"], "q3": ["ok"]}
-    new = {"q0": ["simply", "simply", "foo"], "q1": ["ok"], "q2": ["ok", "simply"], "q3": ["ok"]}
+def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(
+    store: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also, questions whose answers are alike (q0 and q2) have the shares that each would have by itself."""
+    old = {"q0": ["ok", "simply"], "q1": ["foo", "ok", "ok"], "q2": ["fine", "simply so"], "q3": ["ok"]}
+    new = {"q0": ["simply", "simply", "foo"], "q1": ["ok"], "q2": ["simply", "simply so", "a foo"], "q3": ["ok"]}
     a, b = score(store, tmp_path, "1.0.0", "a", old), score(store, tmp_path, "2.0.0", "b", new)
     found = store.audit(a, b)
 
@@ -99,6 +105,13 @@ def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(store: 
     rubric = (cells[0, 1] - cells[0, 0] + cells[1, 1] - cells[1, 0]) / 2
     assert (share(found, "rubric").share, share(found, "outputs").share) == (rubric, found.delta - rubric)
     assert found.drift == ()
+    computed = Mock(wraps=share_question)
+    monkeypatch.setattr(question_attribution, "share_question", computed)
+    shared = store.audit(a, b, moved=4)
+    assert computed.call_count == 3
+    monkeypatch.setattr(SharePatterns, "_find_end", lambda *_: None)
+    assert store.audit(a, b, moved=4) == shared
+    assert computed.call_count == 3 + 4
 
 
 def test_the_flip_table_of_a_run_counts_questions(store: Repo, tmp_path: Path) -> None:
