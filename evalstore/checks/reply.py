@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
+from evalstore.checks.reply_keys import find_first_object, read_level, read_score, read_verdict
 from evalstore.checks.reply_text import (
     AnswerObject,
     ReplyError,
@@ -21,6 +22,7 @@ from evalstore.checks.reply_text import (
 from evalstore.documents import convert_fraction, read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
+from evalstore.model.judge import ReplyKeys
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
@@ -89,10 +91,14 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
     it. The pattern's first group is the answer. Where there are several answers, or the only one
     may be quoted from `output`, which is the answer under review, nobody can tell which is the
     judge's, and the reply has none.
+
+    A judge that names keys in `reads` is read as that says, without such care.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
         return ParsedReply(None, make_excerpt(problem))
+    if judge.reads:
+        return _read_by_keys(judge, judge.reads, text)
     value, broken = _parse_json(judge, text)
     if isinstance(value, dict) and (
         any(key in value for key in _KEYS[judge.score_type]) or _says_not_applicable(value)
@@ -120,6 +126,44 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
     return ParsedReply(
         None, broken or f"the reply's JSON is not an object with {_name_keys(judge)}"
     )
+
+
+def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
+    """Return what the first object of a reply says under a judge's own keys, else what its pattern finds."""
+    value = find_first_object(text)
+    score = None if value is None else _find_by_keys(judge, keys, value)
+    if score is None and judge.reply_pattern is not None:
+        score, capture = _find_in_text(judge, judge.reply_pattern, text) or (None, "")
+        if level := read_level(capture, judge.levels or {}):
+            score = _read_level(judge, level)
+    if score is None:
+        wanted = keys.level or keys.score or keys.verdict
+        return ParsedReply(None, f"the reply has no object with {wanted}: {_quote_excerpt(text)}")
+    return _to_parsed_reply(judge, score, None, _find_words(value or {}))
+
+
+def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fraction | str | None:
+    """Return the score under a judge's keys, or a problem in words; None where nothing answers."""
+    if keys.level is not None:
+        said = value.get(keys.level)
+        level = read_level(said, judge.levels or {})
+        return _read_level(judge, level or said) if isinstance(said, str) and said else None
+    passes = keys.no_verdict
+    if keys.verdict is not None and value.get(keys.verdict) is not None:
+        passes = read_verdict(value[keys.verdict])
+    if passes is False or (keys.verdict is not None and passes is None):
+        return None if passes is None else Fraction(0)
+    number = read_score(value[keys.score]) if keys.score and keys.score in value else None
+    if number is None:
+        return None if passes is None else Fraction(1)
+    return _read_score(judge, number)
+
+
+def _find_words(value: Mapping[str, Any]) -> str:
+    """Return the judge's words in an object: the first text of `WORD_KEYS`."""
+    said = {key.lower(): item for key, item in value.items() if isinstance(key, str)}
+    texts = (said.get(key) for key in WORD_KEYS)
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
 def _name_keys(judge: Judge) -> str:
@@ -158,8 +202,7 @@ def _open_fence(text: str) -> str:
 def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> ParsedReply:
     """Return what an object answers; what the text behind it says of the score must not differ."""
     said = {key.lower(): item for key, item in value.items()}
-    texts = (said.get(key) for key in WORD_KEYS)
-    words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    words = _find_words(value)
     score = _find_in_json(judge, value, has_words=bool(words))
     if not isinstance(score, str) and (other := _find_other_answer(judge, score, rest)):
         return ParsedReply(
@@ -205,6 +248,7 @@ def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, 
         has_name = _NOT_APPLICABLE.isdisjoint(map(str.lower, values["enum"]))
         values["type"] = values["type"] if has_name else [values["type"], "null"]
         values["enum"].append(_IDLE if has_name else None)
+    answer = getattr(judge.reads, answer, None) or answer
     schema = {
         "type": "object",
         "properties": {WORD_KEYS[0]: {"type": "string"}, answer: values},

@@ -31,6 +31,7 @@ _READING: Mapping[str, tuple[str, ...]] = {
     "level_names": ("level_names", "level_scores"),
     "level_scores": ("level_scores",),
     "reply_pattern": ("reply_pattern",),
+    "reads": ("reads",),
 }
 
 _WORDS = ("pass", "fail", "yes", "no", "1", "0")
@@ -76,7 +77,12 @@ def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
 
 def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
     """Yield replies as JSON, then as texts that a reply pattern of one side finds an answer in."""
-    answers = list(dict.fromkeys(answer for judge in sides for answer in _list_answers(judge)))
+    named = [
+        (getattr(judge.reads, key, None) or key, value)
+        for judge in sides
+        for key, value in _list_answers(judge)
+    ]
+    answers = list(dict.fromkeys(named))
     documents = [write_canonical({key: value}) for key, value in answers]
     yield from documents
     words = list(dict.fromkeys(word for _, value in answers for word in _spell_answer(value)))

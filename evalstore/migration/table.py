@@ -90,7 +90,8 @@ class PromptRow:
 
     `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its
     `places`, each with the template text that stands for it, and by the words that it `mentions`.
-    `syntax` says how places are written.
+    `syntax` says how places are written. `answers` are further keys of the judge, which say how
+    its reply is read. `loss`: what is not the program's all the same.
     """
 
     judge: str
@@ -98,7 +99,9 @@ class PromptRow:
     syntax: str
     places: Mapping[str, str]
     mentions: Sequence[str]
-    reply_pattern: str
+    reply_pattern: str = ""
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    loss: str = ""
     sha256: Sequence[str] = ()
     context: str | None = None
     remarks: Sequence[str] = ()

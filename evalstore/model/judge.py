@@ -24,6 +24,7 @@ _TYPES = {
     "level_names": _LIST,
     "level_scores": _MAPPING,
     "reply_pattern": _TEXT,
+    "reads": _MAPPING,
     "model": _MAPPING,
 }
 
@@ -57,6 +58,24 @@ class ScoreType(StrEnum):
     LEVELS = "levels"
 
 
+# The keys of a reply that `reads` may name, by the type of the score; the first has to be named.
+READ_KEYS: Mapping[ScoreType, tuple[str, ...]] = {
+    ScoreType.BINARY: ("verdict",),
+    ScoreType.CONTINUOUS: ("score", "verdict"),
+    ScoreType.LEVELS: ("level",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyKeys:
+    """The keys of a reply's first object that answer, and the verdict of a reply that has none."""
+
+    score: str | None = None
+    verdict: str | None = None
+    level: str | None = None
+    no_verdict: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """A judge; `levels` is a score in [0, 1] by name, worst first, and `model` is as written."""
@@ -71,6 +90,7 @@ class Judge:
     levels: Mapping[str, Fraction] | None = None
     reply_pattern: str | None = None
     model: Mapping[str, Any] | None = None
+    reads: ReplyKeys | None = None
 
 
 def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of `is_readable`
@@ -153,7 +173,25 @@ def read_judge(value: Mapping[str, Any]) -> Judge:
         levels=_read_levels(value),
         reply_pattern=value.get("reply_pattern"),
         model=value.get("model"),
+        reads=_read_reply_keys(value, ScoreType(score_type)),
     )
+
+
+def _read_reply_keys(value: Mapping[str, Any], score_type: ScoreType) -> ReplyKeys | None:
+    if "reads" not in value:
+        return None
+    written = {key: item for key, item in value["reads"].items() if not key.startswith("x_")}
+    keys, (needed, *_) = READ_KEYS[score_type], READ_KEYS[score_type]
+    if needed not in written:
+        raise ValueError(f"its reads names no {needed}, which a {score_type} judge answers with")
+    if others := written.keys() - {*keys, "no_verdict"}:
+        raise ValueError(f"its reads names {min(others)}, which no {score_type} judge answers with")
+    if "no_verdict" in written and "verdict" not in written:
+        raise ValueError("its reads has no_verdict, and names no verdict")
+    if not all(isinstance(item, str) for item in written.values()):
+        raise ValueError("a key of its reads is not a text")
+    no_verdict = written.pop("no_verdict", None)
+    return ReplyKeys(**written, no_verdict=None if no_verdict is None else no_verdict == "pass")
 
 
 def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:

@@ -204,3 +204,37 @@ def test_what_is_no_answer_is_not_taken_for_not_applicable(kind: str, text: str)
 def test_a_level_that_is_called_so_is_a_level() -> None:
     levels = {"template": "t", "score_type": "levels", "level_names": ["n/a", "good"]}
     assert read_reply(read_judge(levels), JudgeReply('{"level": "n/a"}')).score == 0
+
+
+FIRST = {"score_type": "continuous", "reads": {"score": "score", "verdict": "pass", "no_verdict": "pass"}}
+FIRST_CASES = [
+    ('{"pass": true, "score": 0.4}', Fraction(2, 5)),
+    ('{"pass": false, "score": 0.4}', Fraction(0)),
+    ('{"pass": "No", "score": 1}', Fraction(0)),
+    ('{"score": ".5"}', Fraction(1, 2)),
+    ("{}", Fraction(1)),
+    ("Well: {pass: yes, score: 1} and {pass: no}", Fraction(1)),
+    ("{'pass': true, 'note': 'a b'}", Fraction(1)),
+    ("{'pass': true, 'note': 'a } b'}", None),
+    ('{"pass": true', Fraction(1)),
+    ('{"a": "\\ud83d\\ude00", "pass": true,}', Fraction(1)),
+    ('{"pass": true, "score": null}', Fraction(0)),
+    ('{"pass": true, "score": 5}', None),
+    ("no object", None),
+    ("{" * 500, None),
+]
+
+
+@pytest.mark.parametrize(("reply", "score"), FIRST_CASES)
+def test_keys_of_the_judge_s_own_read_the_first_object(reply: str, score: Fraction | None) -> None:
+    judge = read_judge({"id": "a", "version": "1.0.0", "template": "{{ output }}", **FIRST})
+    assert read_reply(judge, JudgeReply(reply), output=reply).score == score
+
+
+def test_a_level_is_read_in_any_case_and_else_by_the_pattern() -> None:
+    levels = {"score_type": "levels", "level_names": ["D", "A"], "reads": {"level": "category"}}
+    value = {"id": "a", "version": "1.0.0", "template": "{{ output }}", **levels}
+    judge = read_judge(value | {"reply_pattern": r"\A(?s:.*?)([ADad])\)"})
+    replies = ['{"category": " a "}', "It is (a) or (D)", '{"category": "F"}', "neither"]
+    scores = [read_reply(judge, JudgeReply(reply)).score for reply in replies]
+    assert scores == [1, 1, None, None]

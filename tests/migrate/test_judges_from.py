@@ -310,3 +310,37 @@ def test_a_given_judge_that_cannot_be_asked_is_said(judge: Any, said: str, tmp_p
     report = migrate(suite, into=tmp_path / "store", judges_from=tmp_path / "mine")
     assert list_outcomes(report) == [LOSSY]
     assert f"as skill_creator_statement.yaml {said}" in report.entries[0].reasons[0]
+
+
+SCRIPT = r"""
+const MADE = JSON.stringify([{ role: 'system', content: `By ${code}` }, { role: 'user', content: '{{ output }} {{ rubric }}' }]);
+exports.GRADING = JSON.stringify([
+    { role: 'system', content: (0, dedent_1.default) `
+        Say {pass: boolean}.
+
+          {"pass": true}`, },
+    { role: "user", content: 'O\n{{ output }}\nR {{ rubric }}', },
+]);
+"""
+ASKED = {"type": "llm-rubric", "value": "Is {{ q }}"}
+CONFIG = {"prompts": ["{{ q }}"], "providers": ["echo"], "tests": [{"vars": {"q": "kind"}, "assert": [ASKED]}]}
+
+
+def test_messages_of_a_script_become_a_judge_and_its_system_message(tmp_path: Path) -> None:
+    script, source, store = tmp_path / "p/src/prompts/grading.js", tmp_path / "c.json", tmp_path / "store"
+    script.parent.mkdir(parents=True)
+    script.write_text(SCRIPT)
+    source.write_text(json.dumps(CONFIG))
+    assert list_outcomes(migrate(source, into=store)) == [LOSSY]
+    report = migrate(source, into=store, judges_from=tmp_path / "p")
+    assert list_outcomes(report) == [MIGRATED]
+    judge = read_yaml((store / "judges/promptfoo_criterion.yaml").read_bytes(), "").value
+    assert judge["template"] == "O\n{{ output }}\nR {{ criterion }}"
+    assert judge["model"] == {"system": 'Say {pass: boolean}.\n\n  {"pass": true}'}
+    assert judge["reads"] == {"verdict": "pass", "no_verdict": "pass"}
+    before = read_tree(store)
+    again = migrate(source, into=store)
+    assert (list_outcomes(again), again.written, read_tree(store)) == ([MIGRATED], (), before)
+    path = store / "judges/promptfoo_criterion.yaml"
+    path.write_text(path.read_text().replace("Say {", "Tell {"))
+    assert "its words were changed here" in migrate(source, into=store).entries[0].reasons[0]

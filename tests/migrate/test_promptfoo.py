@@ -11,7 +11,7 @@ import pytest
 from evalstore.documents import read_legacy_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render
-from tests.migrate.promptfoo_grading import read_config
+from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.shared_data import SHARED
 
 HERE = Path(__file__).resolve()
@@ -267,3 +267,36 @@ def test_a_file_of_another_format_is_not_touched_by_the_words_of_promptfoo(tmp_p
     suite = {"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}], "outputPath": "x", "defaultTest": {}}
     report = migrate([_write(tmp_path / "evals.json", suite)], into=tmp_path / "store")
     assert [source.format for source in report.sources] == ["ai_best_practices"]
+
+
+CHAT = [{"role": "system", "content": "Grade."}, {"role": "user", "content": "{{ tone }} {{output}} {{rubric}} {"}]
+OWN_PROMPTS: list[tuple[Any, str | None]] = [
+    ("{{ output }}? {{rubric}}", None),
+    (CHAT, None),
+    (json.dumps(CHAT), None),
+    ("{{ output | upper }}", "a template of the program's language"),
+    ("{% if output %}{{ output }}{% endif %}", "a template of the program's language"),
+    ("{{ rubric }}", "does not show the output"),
+    ([{"role": "system", "content": "{{ output }}"}, CHAT[1]], "fills a system message"),
+    ([CHAT[1], CHAT[1]], "not one that can be read"),
+    ("file://ask.js", "not one that can be read"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "said"), OWN_PROMPTS)
+@pytest.mark.parametrize("place", ["test", "assertion"])
+def test_a_prompt_of_the_configuration_s_own_becomes_its_judge(prompt: Any, said: str | None, place: str) -> None:
+    own = {"rubricPrompt": prompt}
+    assertion = {"type": "llm-rubric", "value": "Is {{ tone }}", **(own if place == "assertion" else {})}
+    test = {"vars": {"tone": "dry"}, "assert": [assertion], "options": own if place == "test" else {}}
+    extraction = read_config(json.dumps({"prompts": ["Say."], "tests": [test]}), "config.json", {})
+    (case,) = extraction.cases
+    if said:
+        assert (case.outcome, case.rubric) == (MigrationOutcome.UNMAPPED, None)
+        assert said in case.reasons[0]
+        return
+    assert case.outcome is MigrationOutcome.MIGRATED
+    (judge,) = extraction.drafts
+    reads = {"verdict": "pass", "no_verdict": "pass"}
+    assert (judge.value["score_type"], judge.value["reads"]) == ("binary", reads)
+    assert grade_case(case, extraction.drafts, "Oh", '{"pass": true, "score": 0}') == (True, 1)

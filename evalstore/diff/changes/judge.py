@@ -30,6 +30,7 @@ KEY_RULES = {
     "level_names": "judge-levels-changed",
     "level_scores": "judge-level-value-changed",
     "reply_pattern": "judge-reply-pattern-changed",
+    "reads": "judge-reply-keys-changed",
 }
 
 _RETIRES = "retires"  # a day, which no executor reads

@@ -198,6 +198,12 @@ _JUDGE_ROWS = (
         deciders=(prove_pattern_equivalent,),
     ),
     _make_row(
+        "judge-reply-keys-changed",
+        message="which keys of a reply answer changes: {change}",
+        reason="the same reply can become another score, or none",
+        example="nothing → reads: {score: grade, verdict: pass, no_verdict: pass}",
+    ),
+    _make_row(
         "judge-scale-changed",
         message="the scale changes from {old} to {new}",
         reason="the same reply becomes another score, or is off the scale",

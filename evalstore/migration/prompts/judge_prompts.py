@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from evalstore.migration.extraction import ArtifactDraft, JudgePrompts, make_judge_draft
@@ -19,29 +20,35 @@ _UNKNOWN = "the prompt in {} belongs to no known release; its parts identify it"
 _EDITED = "its words were changed here since they came from {}"
 _GIVEN = "its judge is the one of {}"
 _IDENTITY = frozenset({"id", "version", "x_source", "validation", "renamed_from"})
-_ANGLES = re.compile(r"<<\w+>>")
+_ANGLES, _BRACES = re.compile(r"<<\w+>>"), re.compile(r"\{\{[^{}]*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledPrompt:
-    """The words of a program's prompt, and the end of the path of the file that they stand in."""
+    """The words of a program's prompt with its system message, if it has one, and the end of the path of their file."""
 
     text: str
     file: str
+    system: str = ""
+
+    @property
+    def words(self) -> str:
+        """All of its words, those of the system message first."""
+        return "\n".join(filter(None, (self.system, self.text)))
 
     @property
     def sha256(self) -> str:
         """The SHA-256 of the words."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(self.words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
     """Return the prompt among some texts, by its hash or else by its parts; or a clause that says why there is none."""
     texts = sorted(
-        {prompt.text: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
+        {prompt.words: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
     )
     known = [prompt for prompt in texts if prompt.sha256 in row.sha256]
-    alike = known or [prompt for prompt in texts if _has_parts(prompt.text, row)]
+    alike = known or [prompt for prompt in texts if _has_parts(prompt, row)]
     names = " and ".join(row.places)
     if len(alike) > 1:
         return f"several texts of {' and '.join(row.files)} have a place for {names}"
@@ -64,12 +71,14 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
         **content,
         "template": template,
         **({"variables": names} if names else {}),
-        "reply_pattern": row.reply_pattern,
+        **row.answers,
+        **({"reply_pattern": row.reply_pattern} if row.reply_pattern else {}),
+        **({"model": {"system": prompt.system}} if prompt.system else {}),
         "x_source": {"prompt": {"judge": row.judge, "file": prompt.file, "sha256": prompt.sha256}},
     }
     remarks = [] if prompt.sha256 in row.sha256 else [_UNKNOWN.format(prompt.file)]
     return make_judge_draft(
-        {"id": row.judge, **value}, JudgeFacts("", "", (*remarks, *row.remarks))
+        {"id": row.judge, **value}, JudgeFacts(row.loss, "", (*remarks, *row.remarks))
     )
 
 
@@ -111,8 +120,9 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
             if judge["id"] == origin.get("judge")
         )
         return
-    text = restore_text(value["template"], row)
-    prompt = InstalledPrompt(text, str(origin.get("file", "")))
+    text, model = restore_text(value["template"], row), value.get("model")
+    system = model.get("system") if isinstance(model, dict) else None
+    prompt = InstalledPrompt(text, str(origin.get("file", "")), str(system or ""))
     if prompt.sha256 == origin.get("sha256"):
         yield draft_own_judge(prompt, row, table)
         return
@@ -140,18 +150,19 @@ def restore_text(template: str, row: PromptRow) -> str:
     )
 
 
-def _has_parts(text: str, row: PromptRow) -> bool:
-    """Whether a text has each place of a row, no other one, and the words for the reply."""
+def _has_parts(prompt: InstalledPrompt, row: PromptRow) -> bool:
+    """Whether a prompt has each place of a row, no other one, and the words for the reply."""
+    syntax = _SYNTAXES[row.syntax]
     try:
-        places = {place for _, place in _SYNTAXES[row.syntax].split(text) if place}
+        places = {place for _, place in syntax.split(prompt.text) if place}
     except ValueError:
         return False
-    return places == set(row.places) and all(words in text for words in row.mentions)
+    return places == set(row.places) and all(words in prompt.words for words in row.mentions)
 
 
-def _split_at_angles(text: str) -> Iterator[tuple[str, str]]:
+def _split_at(place: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     position = 0
-    for match in _ANGLES.finditer(text):
+    for match in place.finditer(text):
         yield text[position : match.start()], match[0]
         position = match.end()
     yield text[position:], ""
@@ -179,6 +190,7 @@ class _Syntax(NamedTuple):
 
 
 _SYNTAXES: Mapping[str, _Syntax] = {
-    "angles": _Syntax(_split_at_angles, str),
+    "angles": _Syntax(partial(_split_at, _ANGLES), str),
+    "braces": _Syntax(partial(_split_at, _BRACES), str),
     "format": _Syntax(_split_format, lambda words: words.replace("{", "{{").replace("}", "}}")),
 }

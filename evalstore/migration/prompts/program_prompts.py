@@ -18,6 +18,7 @@ from evalstore.files import SMALL_FILE, list_below, read_below
 from evalstore.lint.notes import list_names
 from evalstore.lint.shapes import is_valid_by_schema
 from evalstore.migration.extraction import VERSION, ArtifactDraft, JudgePrompts
+from evalstore.migration.javascript.messages import list_messages
 from evalstore.migration.merging.stored_artifacts import read_stored_value
 from evalstore.migration.prompts.judge_prompts import (
     InstalledPrompt,
@@ -32,6 +33,7 @@ from evalstore.model.judge import BUILTIN_VARIABLES
 
 _ENTRY_LIMIT = 100_000
 _IDENTITY = {"id": "judge", "version": VERSION}  # which a file of the folder need not say
+_SCRIPTS = (".js", ".cjs", ".mjs", ".ts")
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__"})
 
 
@@ -127,6 +129,12 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
         text = read_below(folder, path, SMALL_FILE).decode()
     except (LoadError, UnicodeDecodeError):
         return  # no prompt that could be taken: what is looked for is said to be missing
+    if path.endswith(_SCRIPTS):
+        for messages in list_messages(text):
+            roles, words = zip(*messages, strict=True)
+            if roles in {("system", "user"), ("system",), ("user",)}:
+                yield InstalledPrompt(words[-1], name, "".join(words[:-1]))
+        return
     literals = _list_literals(text) if path.endswith(".py") else [text]
     yield from (InstalledPrompt(literal, name) for literal in literals)
 

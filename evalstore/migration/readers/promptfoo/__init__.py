@@ -35,6 +35,7 @@ from evalstore.migration.readers.promptfoo.grading import (
     build_value,
     grade_assertions,
     list_transforms,
+    read_threshold,
 )
 from evalstore.migration.readers.promptfoo.prompts import PromptList, find_prompts
 from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_known
@@ -248,6 +249,8 @@ def _grade_test(test: RunTest, suite: _ReleaseSuite) -> TestGrading:
                 suite.release,
                 suite.load,
                 suite.draft_judge,
+                rubric_prompt=options.get("rubricPrompt"),
+                score_counts=read_threshold(test.find("threshold"), suite.release) is not None,
             ),
         )
         for part in parts

@@ -18,6 +18,7 @@ from evalstore.migration.javascript.patterns import (
     translate_pattern,
 )
 from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space, write_value
+from evalstore.migration.readers.promptfoo.rubric_prompts import draft_own_prompt
 from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_text
 from evalstore.migration.readers.promptfoo.texts import (
     split_at_commas,
@@ -55,6 +56,11 @@ _LATER = frozenset(
     {"prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
     | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
 )
+_HIDDEN = "this release shows the judge the variable {} of the test in place of its own"
+_GATED = (
+    "its threshold counts the score of a model whatever its verdict; here a verdict that"
+    " fails counts 0"
+)
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _AJV_DRAFTS = frozenset({_DRAFT, _DRAFT.removesuffix("#")})
 
@@ -74,6 +80,7 @@ class ProgramRelease:
     no_json_is_inverted: bool
     may_drop_defaults: bool
     underscores_are_digits: bool
+    variables_hide: bool
 
     def has_type(self, row: Mapping[str, Any]) -> bool:
         """Whether it has a type of assertion, whose row in the table this is."""
@@ -82,7 +89,11 @@ class ProgramRelease:
 
 @dataclass(frozen=True, slots=True)
 class AssertionPart:
-    """One assertion with its pointer, what stands around it, and the row of its type in the table."""
+    """One assertion with its pointer, what stands around it, and the row of its type in the table.
+
+    `rubric_prompt` is the prompt that its test gives to graders. `score_counts`: a threshold of its
+    test, or of its set, reads its score.
+    """
 
     raw: Mapping[str, Any]
     pointer: Pointer
@@ -92,6 +103,8 @@ class AssertionPart:
     load: Callable[[str], Document | None]
     draft_judge: Callable[[str], ArtifactDraft]
     row: Mapping[str, Any] = field(default_factory=dict)
+    rubric_prompt: Any = None
+    score_counts: bool = False
 
     @property
     def type(self) -> str:
@@ -102,6 +115,12 @@ class AssertionPart:
     def is_turned(self) -> bool:
         """Whether it is turned round."""
         return str(self.raw["type"]).startswith(_NOT)
+
+    @property
+    def ignores_not(self) -> bool:
+        """Whether the release takes no heed of what turns such an assertion round."""
+        is_early = self.release.name < self.row.get("heeds_not", "")
+        return is_early or bool(self.row.get("ignores_not"))
 
     @property
     def value(self) -> Any:
@@ -174,12 +193,13 @@ def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionRe
     if not row or not part.release.has_type(row):
         raise StopError(f"it knows no type {make_excerpt(part.raw['type'], SHORT_EXCERPT)}")
     try:
-        reading = _READERS[row["reads"]](replace(part, row=row))
+        part = replace(part, row=row)
+        reading = _READERS[row["reads"]](part)
     except UnsayableError as unsayable:
         return AssertionReading(reason=str(unsayable))
     if reading.check is None or not part.is_turned or reading.is_fixed:
         return reading
-    if row.get("ignores_not") or part.release.name < row.get("heeds_not", ""):
+    if part.ignores_not:
         said = f"the program ignores not- of {part.type}: it is graded as if that were not there"
         return replace(reading, remarks=(*reading.remarks, said))
     return replace(reading, check=_turn(reading.check))
@@ -384,25 +404,37 @@ def _read_distance(part: AssertionPart) -> AssertionReading:
 
 
 def _read_judged(part: AssertionPart) -> AssertionReading:
-    """Read what a model grades: a judge is asked, whose words are not the program's."""
-    row, value = part.row, part.value
-    if "rubricPrompt" in part.raw:
-        return AssertionReading(
-            reason="its prompt is its own: a template of the program's language"
-        )
+    """Read what a model grades: a judge is asked, in the program's words where they are known."""
+    row = part.row
+    own = part.raw.get("rubricPrompt", part.rubric_prompt)
+    value = "" if own and part.raw.get("value") is None else part.value
     if not isinstance(value, str):
         return AssertionReading(reason=f"its value is {_describe(value)}, and no text to grade by")
     threshold = part.raw.get("threshold", row.get("threshold"))
     if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
         return AssertionReading(reason="its threshold is not a number from 0 to 1")
-    judge = part.draft_judge(row["judge" if threshold is None else "rated"])
+    if threshold is not None and part.is_turned and not part.ignores_not:
+        return AssertionReading(reason="not- turns its threshold round, too, as no check here does")
+    if threshold == 0 and "answers" in row:  # no score of a verdict that passes is below
+        threshold = None
+    is_rated = threshold is not None or part.score_counts
+    judge = part.draft_judge(row["rated" if is_rated else "judge"])
+    variables: Mapping[str, str] = {}
+    if own:
+        if "answers" not in row:
+            return AssertionReading(reason=f"the program fills the prompt of {part.type} twice")
+        answers = row["answers"]["rated" if is_rated else "judge"]
+        judge, variables = draft_own_prompt(own, judge, answers, part.variables, part.load)
     check: Check = {
         "kind": "llm_judge",
         "judge_prompt_ref": judge.ref,
-        "variables": {"criterion": value},
+        "variables": {"criterion": value, **variables},
         **({} if threshold is None else {"threshold": threshold}),
     }
-    return AssertionReading(check, judge=judge, is_partial=threshold is not None)
+    hidden = sorted(set(row.get("hides", ())) & part.variables.keys())
+    losses = [_HIDDEN.format(name) for name in hidden if part.release.variables_hide]
+    losses += [_GATED] if part.score_counts and "answers" in row else []
+    return AssertionReading(check, tuple(losses), judge=judge, is_partial=is_rated)
 
 
 def _describe(value: Any) -> str:

@@ -166,9 +166,11 @@ def _add_set(
     members = one.raw.get("assert")
     if not isinstance(members, list):
         raise StopError("the assertions of a set are not a list")
-    pointer = (*one.pointer, "assert")
+    pointer, release = (*one.pointer, "assert"), one.part.release
+    counts = one.part.score_counts or read_threshold(one.raw.get("threshold"), release) is not None
+    part = replace(one.part, score_counts=counts)
     placed = [
-        PlacedAssertion(raw, replace(one.part, pointer=(*pointer, index)))
+        PlacedAssertion(raw, replace(part, pointer=(*pointer, index)))
         for index, raw in enumerate(members)
     ]
     inner = grade_assertions(placed, form, transforms, in_set=True)

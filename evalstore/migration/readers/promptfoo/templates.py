@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.migration.javascript.values import write_value
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-_PLACE = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
+PLACE = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
 _TEMPLATE = re.compile(r"\{[{%#]")
 _MADE = ("file://", "package:", "exec:", "python:")  # how a variable names what makes its value
 _GLOBALS = frozenset({"env", "range", "cycler", "joiner"})  # of the program's templates
@@ -22,8 +22,8 @@ class UnsayableError(Exception):
 
 def fill_text(text: str, variables: Mapping[str, Any]) -> str:
     """Return a text with its variables filled in; `UnsayableError` where only the program can do that."""
-    filled = _PLACE.sub(lambda match: _find_value(match[1], variables), text)
-    if _TEMPLATE.search(_PLACE.sub("", text)):
+    filled = PLACE.sub(lambda match: _find_value(match[1], variables), text)
+    if _TEMPLATE.search(PLACE.sub("", text)):
         raise UnsayableError(
             f"only the program can fill the template {make_excerpt(text, SHORT_EXCERPT)}"
         )
@@ -39,7 +39,7 @@ def fill_known(text: str, variables: Mapping[str, Any]) -> str:
         except UnsayableError:
             return match[0]
 
-    return _PLACE.sub(fill, text)
+    return PLACE.sub(fill, text)
 
 
 def _find_value(name: str, variables: Mapping[str, Any]) -> str:

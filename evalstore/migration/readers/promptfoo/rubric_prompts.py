@@ -1,0 +1,110 @@
+"""Makes a judge of the prompt that a configuration gives its grader itself: a text, or messages as chats have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evalstore.documents import Document, compute_digest, read_legacy_json
+from evalstore.errors import LoadError
+from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.outcome import JudgeFacts
+from evalstore.migration.prompts.template_braces import escape_literal, find_template_variables
+from evalstore.migration.readers.promptfoo.templates import PLACE, UnsayableError, fill_text
+from evalstore.model import Kind
+
+_FILE = "file://"
+_TEXT_FILES = (".txt", ".md", ".json", ".yaml", ".yml")
+_OUTPUT, _RUBRIC = "output", "rubric"
+_OWN_LANGUAGE = "its prompt is its own: a template of the program's language"
+_TAG = re.compile(r"\{[{%#]")
+_MESSAGES = re.compile(r"\s*(?:\[|\{(?![{%#])|- *role:)")
+
+
+class OwnPrompt(NamedTuple):
+    """The judge of a prompt of the configuration, and the values of the variables that it reads."""
+
+    judge: ArtifactDraft
+    variables: Mapping[str, str]
+
+
+def draft_own_prompt(
+    raw: Any,
+    ours: ArtifactDraft,
+    answers: Mapping[str, Any],
+    variables: Mapping[str, Any],
+    load: Callable[[str], Document | None],
+) -> OwnPrompt:
+    """Return the judge that asks in the words of a configuration; `UnsayableError` where only the program can.
+
+    `ours` is the judge that it stands for, `answers` the keys by which its replies are read.
+    """
+    system, text = _read_messages(raw, load)
+    if _TAG.search(system):
+        raise UnsayableError("its prompt fills a system message, which no judge here does")
+    pieces = list(_split(text))
+    names = [name for _, name in pieces if name]
+    if _OUTPUT not in names:
+        raise UnsayableError("its prompt does not show the output")
+    template = "".join(
+        escape_literal(words) + (f"{{{{ {_rename(name)} }}}}" if name else "")
+        for words, name in pieces
+    )
+    own = [name for name in dict.fromkeys(names) if name not in {_OUTPUT, _RUBRIC}]
+    filled = {_rename(name): fill_text(f"{{{{ {name} }}}}", variables) for name in own}
+    braces = find_template_variables(template)
+    read = ["criterion"] if _RUBRIC in names else []
+    value = {
+        "title": ours.value["title"],
+        "template": template,
+        **({"variables": [*read, *filled, *braces]} if read or filled or braces else {}),
+        **answers,
+        **({"model": {"system": system}} if system else {}),
+    }
+    id_ = f"judge_{compute_digest(value)[:32]}"
+    draft = ArtifactDraft(Kind.JUDGE, id_, value, facts=JudgeFacts("", ""), name="own_prompt")
+    return OwnPrompt(draft, {**filled, **braces})
+
+
+def _rename(name: str) -> str:
+    """Return the name of a variable here; one of a test must not hide one that every template has."""
+    return {_OUTPUT: _OUTPUT, _RUBRIC: "criterion"}.get(name, f"own_{name}")
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of a prompt, each with the name of the variable behind it, or an empty one."""
+    position = 0
+    for match in PLACE.finditer(text):
+        yield _check_words(text[position : match.start()]), match[1]
+        position = match.end()
+        if "." in match[1]:
+            raise UnsayableError(_OWN_LANGUAGE)
+    yield _check_words(text[position:]), ""
+
+
+def _check_words(words: str) -> str:
+    if _TAG.search(words):
+        raise UnsayableError(_OWN_LANGUAGE)
+    return words
+
+
+def _read_messages(raw: Any, load: Callable[[str], Document | None]) -> tuple[str, str]:
+    """Return the system message of a prompt, empty for none, and what the user says."""
+    if isinstance(raw, str) and raw.startswith(_FILE):
+        document = load(raw) if raw.endswith(_TEXT_FILES) and "{{" not in raw else None
+        raw = document.value if document else None
+    if isinstance(raw, str) and _MESSAGES.match(raw):
+        try:
+            raw = read_legacy_json(raw, "prompt").value
+        except LoadError:
+            raise UnsayableError(_OWN_LANGUAGE) from None
+    if isinstance(raw, str) and raw:
+        return "", raw
+    messages = raw if isinstance(raw, list) else []
+    said = [one for one in messages if isinstance(one, dict)]
+    roles = [one.get("role") for one in said]
+    texts = [text for one in said if isinstance(text := one.get("content"), str)]
+    if len(texts) < len(messages) or roles not in (["user"], ["system", "user"]):
+        raise UnsayableError("its prompt is not one that can be read from here")
+    return "".join(texts[:-1]), texts[-1]
