@@ -491,7 +491,9 @@ def test_a_lost_tag_names_who_released_it_and_where_it_is(stocked: Shop, clone: 
     mine.git("remote", "rename", "origin", "company")
     hint = lost_hint(mine)
     assert hint.startswith("git fetch company --tags; in a fork: ")
-    assert "if nobody has it, Ada Tester pushes it: git push origin refs/tags/rubric/tone@2.0.0; if it is lost, " in hint
+    assert (
+        "if nobody has it, Ada Tester pushes it: git push origin refs/tags/rubric/tone@2.0.0; if it is lost, " in hint
+    )
     # Where there is no remote, no fetch helps; the command that is named does.
     hint = lost_hint(stocked)
     assert hint.startswith("if it is lost, make it again: git tag -a -m 'Release rubric/tone@2.0.0'")

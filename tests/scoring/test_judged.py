@@ -224,7 +224,7 @@ def test_the_settings_name_the_endpoint_where_the_environment_trusts_its_host(
     assert judge_server.bodies[-1]["model"] == "of-option"
     refused = cli(*SCORE, write(THREE), cwd=judged, **trusted)
     assert (refused.code, "more than --max-calls 1" in refused.err) == (3, True)
-    (judged / "evalstore.yaml").write_text("judge: {modell: m, x_why: \"\"}\n")
+    (judged / "evalstore.yaml").write_text('judge: {modell: m, x_why: ""}\n')
     near = "warning: evalstore.yaml:1:9: nothing reads `judge.modell` (did you mean `model`?)\n"
     assert cli(*SCORE, outputs, "--offline", cwd=judged).err.startswith(near)
     (judged / "evalstore.yaml").write_text("judge: {timeout: soon}\n")
