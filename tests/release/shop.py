@@ -185,13 +185,6 @@ class Shop:
 
     def answers(self, refs: Iterable[str], *, locked: bool = True) -> dict[str, str]:
         """Return the digest that each reference has, or "refused"."""
-
-        def resolve(store: ArtifactStore, ref: str) -> str:
-            try:
-                return store.resolve(ref).digest
-            except EvalstoreError:
-                return "refused"
-
         try:
             return self.ask(
                 lambda store: {ref: resolve(store if locked else store.without_lock(), ref) for ref in refs}
@@ -207,6 +200,14 @@ def each_in_a_format(names: Iterable[str]) -> list[Any]:
         for number, name in enumerate(names)
         for format_ in FORMATS
     ]
+
+
+def resolve(store: ArtifactStore, ref: str) -> str:
+    """Return the digest that a reference has, or "refused"."""
+    try:
+        return store.resolve(ref).digest
+    except EvalstoreError:
+        return "refused"
 
 
 def rules(result: Verification) -> list[str]:

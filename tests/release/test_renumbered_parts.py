@@ -20,7 +20,6 @@ from evalstore.release.step import BumpOptions
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, check_sound
 from tests.release.test_again import STEPS, add_check
-from tests.rows import thin
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 
@@ -31,20 +30,38 @@ DATASET = "id: web\nversion: {version}\nquestions:\n  - {{id: a, input: Why?, ru
 @pytest.fixture
 def pair(shop: Shop, git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) -> tuple[Shop, Shop]:
     """Two clones of a store with a dataset; `ann` has pushed rubric/tone@2.0.0, `ben` has not edited anything."""
-    far = str(tmp_path / "far.git")
+    template("two clones, one of which has released", lambda: make_pair(shop, tmp_path), "far.git", "ben")
+    return shop, Shop(tmp_path / "ben", git)
+
+
+@pytest.fixture
+def rivals(
+    shop: Shop, cli: Cli, git: Callable[..., str], template: Callable[..., Any], tmp_path: Path
+) -> tuple[Shop, Shop]:
+    """The same, and `ben` has released and locked another rubric/tone@2.0.0."""
+    ben = Shop(tmp_path / "ben", git)
 
     def build() -> None:
-        git("init", "-q", "--bare", far)
-        shop.git("remote", "add", "origin", far)
-        shop.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0"))
-        shop.bump()
-        shop.git("push", "-q", "-u", "origin", "main", "--tags")
-        git("clone", "-q", far, str(tmp_path / "ben"))
-        add_check(shop, "just")
-        shop.bump("rubric/tone", push=True)
+        make_pair(shop, tmp_path)
+        add_check(ben, "only")
+        run(cli, ben, "bump", "rubric/tone")
+        run(cli, ben, "lock")
+        commit(ben, "Lock")
 
-    template("two clones, one of which has released", build, "far.git", "ben")
-    return shop, Shop(tmp_path / "ben", git)
+    template("two clones that released, one of which has locked", build, "far.git", "ben")
+    return shop, ben
+
+
+def make_pair(ann: Shop, folder: Path) -> None:
+    far = str(folder / "far.git")
+    ann.git("init", "-q", "--bare", far)
+    ann.git("remote", "add", "origin", far)
+    ann.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0"))
+    ann.bump()
+    ann.git("push", "-q", "-u", "origin", "main", "--tags")
+    ann.git("clone", "-q", far, str(folder / "ben"))
+    add_check(ann, "just")
+    ann.bump("rubric/tone", push=True)
 
 
 def run(cli: Cli, shop: Shop, *argv: str, code: int = 0) -> Any:
@@ -58,17 +75,13 @@ def commit(shop: Shop, message: str = "Change") -> None:
     shop.git("commit", "-qm", message)
 
 
-def release_other(ben: Shop, cli: Cli) -> None:
-    """Release another rubric/tone@2.0.0, lock, commit."""
-    add_check(ben, "only")
-    run(cli, ben, "bump", "rubric/tone")
-    run(cli, ben, "lock")
-    commit(ben, "Lock")
+def check_agreed(cli: Cli, shop: Shop) -> None:
+    run(cli, shop, "verify")
+    run(cli, shop, "lock", "--check")
 
 
 def check_whole(cli: Cli, shop: Shop) -> None:
-    run(cli, shop, "verify")
-    run(cli, shop, "lock", "--check")
+    check_agreed(cli, shop)
     run(cli, shop, "bump", "--all", "--push")
     run(cli, shop, "gate", "--base", "origin/main")
     check_sound(shop)
@@ -120,11 +133,10 @@ def number_anew_with_a_fault(shop: Shop, number: int, fault: Callable[[], None])
 @pytest.mark.chaos
 @pytest.mark.parametrize("fault", [end_here, refuse_to_write])
 def test_a_fault_anywhere_leaves_all_of_it_or_nothing(
-    pair: tuple[Shop, Shop], cli: Cli, tmp_path: Path, fault: Callable[[], None]
+    rivals: tuple[Shop, Shop], cli: Cli, tmp_path: Path, fault: Callable[[], None]
 ) -> None:
     """The same again finishes: lock, pins and acceptances go with the release that they name."""
-    _, ben = pair
-    release_other(ben, cli)
+    _, ben = rivals
     ben.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
     commit(ben)
     run(cli, ben, "lock")
@@ -152,9 +164,8 @@ def test_a_fault_anywhere_leaves_all_of_it_or_nothing(
     assert min(ends.values()) > 0, ends
 
 
-def test_the_lock_follows_the_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
-    ann, ben = pair
-    release_other(ben, cli)
+def test_the_lock_follows_the_number(rivals: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = rivals
     run(cli, ben, "bump", "--again")
     check_whole(cli, ben)
     run(cli, ann, "lock")
@@ -164,36 +175,38 @@ def test_the_lock_follows_the_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
     check_whole(cli, ann)
 
 
-@pytest.mark.parametrize("pin", thin(["rubric/tone", "rubric/tone@latest", "rubric/tone@^2", "rubric/tone@>=1"], 2))
-def test_a_floating_pin_that_was_locked_at_it_means_the_new_one(pair: tuple[Shop, Shop], cli: Cli, pin: str) -> None:
-    _, ben = pair
-    release_other(ben, cli)
-    ben.write("datasets/web.yaml", DATASET.format(version="2.0.0", pin=pin))
+def test_a_floating_pin_that_was_locked_at_it_means_the_new_one(rivals: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = rivals
+    meant = {
+        "rubric/tone": "3.0.0",
+        "rubric/tone@latest": "3.0.0",
+        "rubric/tone@^2": "2.0.0",
+        "rubric/tone@>=1": "3.0.0",
+    }
+    rows = "".join(f'  - {{id: "{pin}", input: Why?, rubric_ref: "{pin}"}}\n' for pin in meant)
+    ben.write("datasets/web.yaml", f"id: web\nversion: 2.0.0\nquestions:\n{rows}")
     commit(ben)
     run(cli, ben, "lock", "--update")
     commit(ben)
     run(cli, ben, "bump", "--again")
-    run(cli, ben, "verify")
     lock = read_yaml(ben.read("evalstore.lock"), "evalstore.lock").value
-    assert lock["refs"][pin]["version"] == ("2.0.0" if pin.endswith("^2") else "3.0.0")
-    run(cli, ben, "lock", "--check")
+    assert {pin: lock["refs"][pin]["version"] for pin in meant} == meant
+    check_agreed(cli, ben)
     run(cli, ben, "bump", "--all", "--push")
     check_sound(ben)
 
 
-def test_both_sides_have_locked(pair: tuple[Shop, Shop], cli: Cli) -> None:
-    ann, ben = pair
+def test_both_sides_have_locked(rivals: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = rivals
     run(cli, ann, "lock")
     commit(ann, "Lock")
     ann.git("push", "-q", "origin", "main")
-    release_other(ben, cli)
     run(cli, ben, "bump", "--again", "--push")
-    check_whole(cli, ben)
+    check_agreed(cli, ben)
 
 
-def test_a_lock_that_a_draft_keeps_from_being_renewed_is_said(pair: tuple[Shop, Shop], cli: Cli) -> None:
-    _, ben = pair
-    release_other(ben, cli)
+def test_a_lock_that_a_draft_keeps_from_being_renewed_is_said(rivals: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = rivals
     draft = DATASET.format(version="1.0.0", pin="rubric/nobody@1.0.0").replace("web", "draft")
     ben.write("datasets/draft.yaml", draft)
     commit(ben)
@@ -204,8 +217,7 @@ def test_a_lock_that_a_draft_keeps_from_being_renewed_is_said(pair: tuple[Shop, 
     ben.git("rm", "-qf", "datasets/draft.yaml")
     commit(ben)
     run(cli, ben, "lock")
-    commit(ben)
-    check_whole(cli, ben)
+    check_agreed(cli, ben)
 
 
 def test_pins_that_both_moved_are_written_and_it_runs_again(pair: tuple[Shop, Shop], cli: Cli) -> None:
@@ -251,12 +263,17 @@ def test_two_first_locks_are_one_side_whole_and_locked_anew(pair: tuple[Shop, Sh
     commit(ben, "Merge")
     run(cli, ben, "lock")
     commit(ben, "Lock")
-    check_whole(cli, ben)
+    check_agreed(cli, ben)
 
 
-def test_an_exact_pin_of_a_draft_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
-    _, ben = pair
-    release_other(ben, cli)
+def test_pins_of_drafts_and_an_acceptance_follow(rivals: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = rivals
+    accepted = (
+        "accepted:\n  - artifact: rubric/tone\n    since: 2.0.0\n    fingerprint: 0123456789abcdef\n"
+        "    rule: check-added\n    change: x\n    level: patch\n    was: major\n    reason: It is only a word\n"
+        "    by: Ben\n    day: 2026-01-01\n"
+    )
+    ben.write(".evalstore/accepted.yaml", accepted)
     ben.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
     ben.write("datasets/rows.yaml", "id: rows\nversion: 1.0.0\nrows: rows.jsonl\n")
     ben.write("datasets/rows.jsonl", '{"id": "a", "input": "?", "rubric_ref": "rubric/tone@2.0.0"}\n')
@@ -266,21 +283,21 @@ def test_an_exact_pin_of_a_draft_follows(pair: tuple[Shop, Shop], cli: Cli) -> N
     run(cli, ben, "bump", "--again")
     assert b"rubric/tone@3.0.0" in ben.read("datasets/web.yaml")
     assert b'"rubric/tone@3.0.0"' in ben.read("datasets/rows.jsonl")
+    assert ben.read(".evalstore/accepted.yaml").decode() == accepted.replace("since: 2.0.0", "since: 3.0.0")
     assert ben.git("status", "--porcelain") == ""
     said = json.loads(run(cli, ben, "verify", "--format", "json", code=1).out)
     found = [(one["rule"], one["file"]) for one in said["findings"]]  # the draft itself is still to be released
     assert found == [("release-content-differs", "datasets/web.yaml")]
 
 
-def test_the_pin_of_somebody_else_stays(pair: tuple[Shop, Shop], cli: Cli) -> None:
+def test_the_pin_of_somebody_else_stays(rivals: tuple[Shop, Shop], cli: Cli) -> None:
     """Their dataset pins their 2.0.0, and is no business of ours."""
-    ann, ben = pair
+    ann, ben = rivals
     ann.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
     ann.bump(push=True)
-    release_other(ben, cli)
     run(cli, ben, "bump", "--again")
     assert b"rubric/tone@2.0.0" in ben.read("datasets/web.yaml")
-    check_whole(cli, ben)
+    check_agreed(cli, ben)
 
 
 def test_a_target_of_the_settings_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
@@ -299,21 +316,6 @@ def test_a_target_of_the_settings_follows(pair: tuple[Shop, Shop], cli: Cli) -> 
     run(cli, ben, "verify")
 
 
-def test_an_acceptance_is_since_the_new_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
-    _, ben = pair
-    release_other(ben, cli)
-    text = (
-        "accepted:\n  - artifact: rubric/tone\n    since: 2.0.0\n    fingerprint: 0123456789abcdef\n"
-        "    rule: check-added\n    change: x\n    level: patch\n    was: major\n    reason: It is only a word\n"
-        "    by: Ben\n    day: 2026-01-01\n"
-    )
-    ben.write(".evalstore/accepted.yaml", text)
-    run(cli, ben, "bump", "--again", code=3)
-    commit(ben)
-    run(cli, ben, "bump", "--again")
-    assert ben.read(".evalstore/accepted.yaml").decode() == text.replace("since: 2.0.0", "since: 3.0.0")
-
-
 def test_a_lock_that_nobody_committed_is_committed_first(pair: tuple[Shop, Shop], cli: Cli) -> None:
     _, ben = pair
     add_check(ben, "only")
@@ -324,7 +326,7 @@ def test_a_lock_that_nobody_committed_is_committed_first(pair: tuple[Shop, Shop]
     assert "git add evalstore.lock; git commit; then run it again" in " ".join(ran.err.split())
     commit(ben)
     run(cli, ben, "bump", "--again")
-    check_whole(cli, ben)
+    check_agreed(cli, ben)
 
 
 def test_what_the_store_denies_is_not_pushed(pair: tuple[Shop, Shop], cli: Cli) -> None:

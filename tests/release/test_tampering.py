@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.release.shop import TONE, Shop, each_in_a_format, mixed, rules
+from evalstore.model.lock import NO_LOCK
+from evalstore.release.verify import check_lock, verify
+from evalstore.store import ArtifactStore
+from tests.release.shop import TONE, Shop, each_in_a_format, mixed, resolve, rules
 from tests.rows import thin
 
 TAG = f"refs/tags/{TONE}"
@@ -127,6 +130,26 @@ class Attack(NamedTuple):
     checked: list[str]
 
 
+class Sight(NamedTuple):
+    """What is found without a lock, with one, and by the lock itself, and what pins mean, one of them without a lock."""
+
+    alone: list[str]
+    locked: list[str]
+    checked: list[str]
+    answers: dict[str, str]
+    unlocked: str
+
+
+def see(store: ArtifactStore) -> Sight:
+    return Sight(
+        rules(verify(store, lock=NO_LOCK)),
+        rules(verify(store)),
+        rules(check_lock(store)),
+        {pin: resolve(store, pin) for pin in PINS},
+        resolve(store.without_lock(), TONE),
+    )
+
+
 def seen(rule: str) -> dict[str, list[str]]:
     """Return what is found by all three."""
     return {"alone": [rule], "locked": [rule], "checked": [rule]}
@@ -182,16 +205,17 @@ def test_there_are_sixteen_and_each_layer_sees_what_the_threats_say() -> None:
 @pytest.mark.parametrize(("name", "format_"), each_in_a_format(ATTACKS))
 def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], Shop], format_: str, name: str) -> None:
     stocked, attack = of_format(format_), ATTACKS[name]
-    before = stocked.answers(PINS)
-    assert rules(stocked.verify()) == rules(stocked.check_lock()) == []
+    before = stocked.ask(see)
+    assert (before.locked, before.checked) == ([], [])
     attack.do(stocked)
-    assert (rules(stocked.verify_without_lock()), rules(stocked.verify()), rules(stocked.check_lock())) == attack[1:]
-    after = stocked.answers(pin for pin in PINS if pin != "rubric/tone@latest")
-    assert [pin for pin, answer in after.items() if answer not in {before[pin], "refused"}] == []
+    after = stocked.ask(see)
+    assert (after.alone, after.locked, after.checked) == attack[1:]
+    wrong = {pin for pin, answer in after.answers.items() if answer not in {before.answers[pin], "refused"}}
+    assert wrong <= {"rubric/tone@latest"}
     if name in RESOLUTION | LEDGER:  # without a lock too, but for what floats
-        assert stocked.answer(TONE, locked=False) in {before[TONE], "refused"}
+        assert after.unlocked in {before.answers[TONE], "refused"}
     if name in RESOLUTION:
-        assert after[TONE] == stocked.answer(TONE, locked=False) == "refused"
+        assert after.answers[TONE] == after.unlocked == "refused"
 
 
 @pytest.mark.parametrize("name", thin((name for name in ATTACKS if name not in LOCAL_FILES), 12))

@@ -362,17 +362,17 @@ def test_another_store_of_the_repository_is_none_of_our_business(stocked: Shop) 
     assert rules(stocked.verify_without_lock()) == ["release-invalid", "tag-ignored"]  # for the ledger lists that one
 
 
-@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github", "junit", "gitlab"])
-def test_thousands_of_foreign_tags_are_one_finding(stocked: Shop, cli: Callable[..., Any], format_: str) -> None:
+def test_thousands_of_foreign_tags_are_one_finding(stocked: Shop, cli: Callable[..., Any]) -> None:
     commit = stocked.git("rev-parse", "HEAD")
     names = [f"rubric/{name}" for n in range(1_500) for name in (f"theirs@1.0.{n}", f"tone@v{n}")]
     refs = "".join(f"{commit} refs/tags/{name}\n" for name in sorted(names))
     packed = stocked.top / ".git/packed-refs"
     packed.write_text((packed.read_text() if packed.exists() else "# pack-refs with: sorted\n") + refs)
-    ran = cli("-C", stocked.top, "verify", "--format", format_)
-    assert ran.code == 0, ran.err
-    assert len(ran.out) < 40_000
-    assert "2,990 more tags are not releases of this store" in ran.out
+    for format_ in ("text", "json", "sarif", "github", "junit", "gitlab"):
+        ran = cli("-C", stocked.top, "verify", "--format", format_)
+        assert ran.code == 0, ran.err
+        assert len(ran.out) < 40_000
+        assert "2,990 more tags are not releases of this store" in ran.out
 
 
 def test_a_folder_whose_name_a_shell_would_run_is_in_no_hint(git: Callable[..., str], tmp_path: Path) -> None:
