@@ -166,13 +166,13 @@ def _list_rates(job: ScoringJob) -> Iterator[tuple[tuple[str, str], tuple[str, J
     rubric = job.options.rubric
     refs = job.questions.rubric_refs if rubric is None else (rubric,)
     for ref in refs:
-        resolved = job.resolver.resolve(ref)
+        resolved = job.grading.artifacts.resolve(ref)
         for check in read_rubric(resolved.artifact.value).checks:
             judges = [
                 pin for _, pin in find_check_pins((), check.params) if pin.startswith("judge/")
             ]
             if judges:
-                judge = job.resolver.load(judges[0])
+                judge = job.grading.artifacts.load(judges[0])
                 key = format_exact_ref(resolved), check.id
                 yield key, (judge.versioned, _find_rates(check, judge))
 

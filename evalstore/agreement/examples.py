@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from evalstore.checks.examples import GradedExample, grade_examples
 from evalstore.errors import RefusedError
 from evalstore.model.example import EXAMPLES
-from evalstore.scoring.judging import Judges, open_session
+from evalstore.scoring.grading import FloatingRefs, open_grading
+from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
 
@@ -37,9 +38,8 @@ def ask_examples(ref: str, store: ArtifactStore, judges: Judges) -> ExampleResul
         raise RefusedError(
             f"this {resolved.kind} has no examples", place=artifact.document.locate(), hint=hint
         )
-    with open_session(judges, store.git.common) as session:
-        context = session.make_context(store.read_artifact, strict=store.strict)
-        graded = session.repeat_until_answered(
-            lambda: tuple(grade_examples(resolved.kind, artifact.value, context))
+    with open_grading(store, judges, floating=FloatingRefs.TAKEN) as grading:
+        graded = grading.session.repeat_until_answered(
+            lambda: tuple(grade_examples(resolved.kind, artifact.value, grading.context))
         )
-        return ExampleResults(resolved.ref, graded, len(session.missing))
+        return ExampleResults(resolved.ref, graded, len(grading.session.missing))

@@ -29,8 +29,14 @@ from evalstore.model import (
 )
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import compute_file_sha256
-from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
-from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.scoring.grading import (
+    FloatingRefs,
+    Grading,
+    format_exact_ref,
+    open_grading,
+    pin_resolved,
+)
+from evalstore.scoring.judging import CallPlan, Judges
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import count_noun, find_nearest, make_excerpt
@@ -144,23 +150,22 @@ class Measurement:
     judge: Resolved
     against: Resolved | None
     questions: QuestionIndex | None
-    resolver: ArtifactResolver
-    session: JudgeSession
+    grading: Grading
     trusts_rows: bool = True
 
     def plan_calls(self) -> CallPlan:
         """Return the judge calls that measuring would make; makes none."""
         self._count_rows()
-        return self.session.plan_calls()
+        return self.grading.session.plan_calls()
 
     def measure_agreement(self) -> Agreement:
         """Judge, ask for missing replies and judge again until none is missing; refuses where no row is left."""
-        tally = self.session.repeat_until_answered(self._count_rows)
-        self.session.refuse_missing(_NO_ENDPOINT_HINT)
+        tally = self.grading.session.repeat_until_answered(self._count_rows)
+        self.grading.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
         # Where labels brought all verdicts, nothing is known of a model.
         retires = (
-            self.session.find_retirement(self._judge_under_test.model)
+            self.grading.session.find_retirement(self._judge_under_test.model)
             if agreement.engines
             else None
         )
@@ -174,7 +179,7 @@ class Measurement:
     def _judge_under_test(self) -> JudgeUnderTest:
         request = self.request
         return open_judge(
-            self.judge.ref, self.resolver.context, request.threshold, request.variables
+            self.judge.ref, self.grading.context, request.threshold, request.variables
         )
 
     def _count_rows(self) -> LabelTally:
@@ -238,9 +243,9 @@ class Measurement:
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
             notes=(
-                *self.resolver.notes,
-                *self.session.list_notes(),
-                *self.session.list_usage_notes(),
+                *self.grading.artifacts.notes,
+                *self.grading.session.list_notes(),
+                *self.grading.session.list_usage_notes(),
                 *self._list_notes(tally),
             ),
         )
@@ -275,19 +280,18 @@ def open_measurement(
     request: MeasurementRequest, *, store: ArtifactStore, judges: Judges
 ) -> Iterator[Measurement]:
     """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
-    with open_session(judges, store.git.common) as session:
-        resolver = ArtifactResolver(store, session.ask, judges.model)
-        judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
-        against = resolve_kind(resolver, request.against, Kind.DATASET) if request.against else None
+    with open_grading(store, judges, floating=FloatingRefs.BY_SETTINGS) as grading:
+        judge = resolve_kind(grading, request.judge, Kind.JUDGE)
+        against = resolve_kind(grading, request.against, Kind.DATASET) if request.against else None
         with open_question_index(against, store) if against else nullcontext() as questions:
-            yield Measurement(request, judge, against, questions, resolver, session)
+            yield Measurement(request, judge, against, questions, grading)
 
 
-def resolve_kind(resolver: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
+def resolve_kind(grading: Grading, ref: str, kind: Kind) -> Resolved:
     """Resolve a reference that must be of one kind; a judge without a pin is the working file."""
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
     # A judge is measured before it is released, so a reference without a pin is the working file.
     working = kind is Kind.JUDGE and parsed.type is PinType.NONE
-    return resolver.resolve(f"{parsed.name}@worktree" if working else ref)
+    return grading.artifacts.resolve(f"{parsed.name}@worktree" if working else ref)

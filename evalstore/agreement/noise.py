@@ -35,8 +35,8 @@ from evalstore.model.judge import FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.model.question_params import list_question_values
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
-from evalstore.scoring.grading import ArtifactResolver, pin_resolved
-from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.scoring.grading import FloatingRefs, Grading, open_grading, pin_resolved
+from evalstore.scoring.judging import CallPlan, Judges
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 
@@ -130,19 +130,18 @@ class NoiseMeasurement:
     run: Run
     questions: QuestionIndex
     finder: VersionFinder
-    resolver: ArtifactResolver
-    session: JudgeSession
+    grading: Grading
 
     def plan_calls(self) -> CallPlan:
         """Return the judge calls that measuring would make; makes none."""
         self._judge_outputs(self._choose_units())
-        return self.session.plan_calls()
+        return self.grading.session.plan_calls()
 
     def measure_noise(self) -> JudgeNoise:
         """Judge, ask for missing replies and judge again until none is missing; refuses where nothing was judged."""
         units = self._choose_units()
-        found = self.session.repeat_until_answered(lambda: self._judge_outputs(units))
-        self.session.refuse_missing(NO_ENDPOINT_HINT)
+        found = self.grading.session.repeat_until_answered(lambda: self._judge_outputs(units))
+        self.grading.session.refuse_missing(NO_ENDPOINT_HINT)
         if not found.judgements:
             raise RefusedError(
                 f"none of {len(units):,} outputs could be judged {self.request.repeat} times",
@@ -186,11 +185,13 @@ class NoiseMeasurement:
     def _load_inner(self, ref: str) -> Artifact:
         pins = [pin for pin in self.run.rubrics if pin.ref == ref]
         return (
-            self.finder.locate_pin(pins[0]).resolved.artifact if pins else self.resolver.load(ref)
+            self.finder.locate_pin(pins[0]).resolved.artifact
+            if pins
+            else self.grading.artifacts.load(ref)
         )
 
     def _judge_outputs(self, units: list[_Unit]) -> JudgeNoise:
-        context = self.resolver.context
+        context = self.grading.context
         judgements, unjudged, engines = [], 0, set()
         for unit in units:
             question = self._find_question(unit.row)
@@ -222,9 +223,9 @@ class NoiseMeasurement:
             unjudged=unjudged,
             engines=tuple(sorted(engines)),
             notes=(
-                *self.resolver.notes,
-                *self.session.list_notes(),
-                *self.session.list_usage_notes(),
+                *self.grading.artifacts.notes,
+                *self.grading.session.list_notes(),
+                *self.grading.session.list_usage_notes(),
             ),
         )
 
@@ -269,8 +270,8 @@ def open_noise_measurement(
             place=Place(str(request.run)),
             hint="score its outputs here first: evalstore score DATASET RUN",
         )
-    with open_session(judges, store.git.common) as session:
-        resolver, finder = ArtifactResolver(store, session.ask, judges.model), VersionFinder(store)
-        judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
+    finder = VersionFinder(store)
+    with open_grading(store, judges, floating=FloatingRefs.BY_SETTINGS) as grading:
+        judge = resolve_kind(grading, request.judge, Kind.JUDGE)
         with open_question_index(finder.locate_pin(run.dataset).resolved, store) as questions:
-            yield NoiseMeasurement(request, judge, run, questions, finder, resolver, session)
+            yield NoiseMeasurement(request, judge, run, questions, finder, grading)

@@ -47,8 +47,8 @@ from evalstore.release.comparison import (
 )
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
-from evalstore.scoring.grading import ArtifactResolver, pin_resolved
-from evalstore.scoring.judging import CallPlan, Endpoint, Judges, JudgeSession, open_session
+from evalstore.scoring.grading import FloatingRefs, Grading, open_grading, pin_resolved
+from evalstore.scoring.judging import CallPlan, Endpoint, Judges
 from evalstore.scoring.judging.session import refuse_large_plan
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import open_question_index
@@ -88,11 +88,10 @@ class ReplacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The judge with one of the two models: its session, and what grades a run and labelled rows by it."""
+    """The judge with one of the two models: what grades with it, and what grades a run and labelled rows."""
 
     judge: Resolved
-    session: JudgeSession
-    resolver: ArtifactResolver
+    grading: Grading
     replay: SideReplay | None
     measurement: Measurement | None
 
@@ -108,7 +107,7 @@ class _Side:
             return [RubricResult(one.score, one.verdict, one.checks) for one in row.outputs]
         found = self.replay.grade_outputs(row, known)
         if found is None:
-            self.session.note_missing(self.replay.lacking)
+            self.grading.session.note_missing(self.replay.lacking)
         return found
 
 
@@ -167,13 +166,13 @@ class Replacement:
         Nothing is asked unless all of it may be.
         """
         counts = self._count()
-        while any(side.session.can_ask for side in self._sides):
-            refuse_large_plan(self.old.session.judges, self._join_plans())
+        while any(side.grading.session.can_ask for side in self._sides):
+            refuse_large_plan(self.old.grading.session.judges, self._join_plans())
             for side in self._sides:
-                if side.session.can_ask:
-                    side.session.ask_missing()
+                if side.grading.session.can_ask:
+                    side.grading.session.ask_missing()
             counts = self._count()
-        if missing := sum(len(side.session.missing) for side in self._sides):
+        if missing := sum(len(side.grading.session.missing) for side in self._sides):
             message = f"judge replies that are missing: {missing:,}, and nobody was asked"
             raise RefusedError(message, hint=_NO_ENDPOINT_HINT)
         pairs = counts.by_run if self.stored else counts.by_rows
@@ -190,7 +189,7 @@ class Replacement:
             judgements=pairs.summarize(),
             run=self._summarize_run(counts),
             labelled=self._summarize_labels(counts),
-            retires=self.new.session.find_retirement(self.request.model),
+            retires=self.new.grading.session.find_retirement(self.request.model),
             required_bump=level,
             next_version=version,
             notes=tuple(dict.fromkeys((*self._list_notes(), *self._list_usage_notes()))),
@@ -201,7 +200,7 @@ class Replacement:
         return self.old, self.new
 
     def _join_plans(self) -> CallPlan:
-        return self.old.session.plan_calls().join(self.new.session.plan_calls())
+        return self.old.grading.session.plan_calls().join(self.new.grading.session.plan_calls())
 
     def _count(self) -> _Counts:
         counts = _Counts()
@@ -224,7 +223,7 @@ class Replacement:
         if self.stored is None:
             return
         ids = self._choose_questions(self.stored)
-        for id_ in self.old.session.judges.watch(ids, len(ids)):
+        for id_ in self.old.grading.session.judges.watch(ids, len(ids)):
             row = self.stored.rows[id_]
             group = f"group {row.group}" if row.group else f"question {id_}"
             asked = {check.id for check in self._list_checks(row.rubric)}
@@ -293,12 +292,12 @@ class Replacement:
 
     def _list_usage_notes(self) -> Iterator[str]:
         for name, side in zip(("old", "new"), self._sides, strict=True):
-            yield from (f"{name} model: {note}" for note in side.session.list_usage_notes())
+            yield from (f"{name} model: {note}" for note in side.grading.session.list_usage_notes())
 
     def _list_notes(self) -> Iterator[str]:
         for side in self._sides:
-            yield from side.resolver.notes
-            yield from side.session.list_failure_notes()
+            yield from side.grading.artifacts.notes
+            yield from side.grading.session.list_failure_notes()
         yield from self.finder.notes
         if self.stored is None:
             return
@@ -349,35 +348,35 @@ def open_replacement(
     # The model that the run named, not the one that is named today, graded it.
     judges = replace(judges, model=(read_judge_model(stored.run) if stored else {}) or judges.model)
     with ExitStack() as opened:
-        sides = judges, replace(judges, endpoint=request.endpoint or judges.endpoint)
-        sessions = [opened.enter_context(open_session(one, store.git.common)) for one in sides]
-        resolver = ArtifactResolver(store, sessions[0].ask, judges.model)
-        old = resolve_kind(resolver, request.judge, Kind.JUDGE)
+        by_settings = FloatingRefs.BY_SETTINGS
+        before = opened.enter_context(open_grading(store, judges, floating=by_settings))
+        old = resolve_kind(before, request.judge, Kind.JUDGE)
         model = find_model(old.artifact) or str(judges.model.get("id", ""))
         new = replace(old, artifact=_change_model(request, old, model))
 
         def find(ref: str) -> Resolved:
             return new if ref == new.ref else store.resolve(ref)
 
-        resolvers = resolver, ArtifactResolver(store, sessions[1].ask, judges.model, find=find)
+        others = replace(judges, endpoint=request.endpoint or judges.endpoint)
+        after = opened.enter_context(open_grading(store, others, floating=by_settings, find=find))
         against = questions = None
         if request.labels and request.labels.against:
-            against = resolve_kind(resolver, request.labels.against, Kind.DATASET)
+            against = resolve_kind(before, request.labels.against, Kind.DATASET)
             questions = opened.enter_context(open_question_index(against, store))
 
-        def open_side(judge: Resolved, session: JudgeSession, loader: ArtifactResolver) -> _Side:
-            replay = _prepare_replay(judge, stored, finder, session) if stored else None
+        def open_side(judge: Resolved, grading: Grading) -> _Side:
+            replay = _prepare_replay(judge, stored, finder, grading) if stored else None
             if request.labels is None:
-                return _Side(judge, session, loader, replay, None)
+                return _Side(judge, grading, replay, None)
             # A verdict that a row brings is the old model's.
             is_old = judge is old
             measured = Measurement(
-                request.labels, judge, against, questions, loader, session, trusts_rows=is_old
+                request.labels, judge, against, questions, grading, trusts_rows=is_old
             )
-            return _Side(judge, session, loader, replay, measured)
+            return _Side(judge, grading, replay, measured)
 
-        before, after = map(open_side, (old, new), sessions, resolvers)
-        found = Replacement(request, store, before, after, model, stored, finder)
+        sides = open_side(old, before), open_side(new, after)
+        found = Replacement(request, store, *sides, model, stored, finder)
         found.refuse_unasked()
         yield found
 
@@ -410,10 +409,10 @@ def _change_model(request: ReplacementRequest, judge: Resolved, old: str) -> Art
 
 
 def _prepare_replay(
-    judge: Resolved, stored: StoredRun, finder: VersionFinder, session: JudgeSession
+    judge: Resolved, stored: StoredRun, finder: VersionFinder, grading: Grading
 ) -> SideReplay:
     side = ChangeSide(judge.artifact, finder.store.read_artifact)
-    replay = SideReplay.from_run(side, stored, finder, session)
+    replay = SideReplay.from_run(side, stored, finder, grading.session)
     # A call that failed for good is an output without a judgement, as in a run.
     replay.grader.takes_failures = True
     # Two models are compared by what they say: a reply that nobody could read is no reason to ask

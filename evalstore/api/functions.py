@@ -263,7 +263,8 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     """
     from evalstore.checks import evaluate as grade
     from evalstore.model import Question
-    from evalstore.scoring.judging import Judges, open_session
+    from evalstore.scoring.grading import FloatingRefs, open_grading
+    from evalstore.scoring.judging import Judges
 
     types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
     row_types = (Question, Mapping, _NOTHING)
@@ -285,10 +286,10 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         rubric = find(rubric)
         warn_of_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     artifact = _read_artifact(rubric, store, "evaluate")
-    with open_session(judges or Judges(), store.git.common) as panel:
-        context = panel.make_context(lambda ref: find(ref).artifact, strict=store.strict)
-        return panel.repeat_until_answered(
-            lambda: grade(artifact, output, question, context=context)
+    taken = FloatingRefs.TAKEN
+    with open_grading(store, judges or Judges(), floating=taken, find=find) as grading:
+        return grading.session.repeat_until_answered(
+            lambda: grade(artifact, output, question, context=grading.context)
         )
 
 

@@ -175,7 +175,11 @@ class Renamed(Mapping[str, _Item]):
 
 
 def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[str, GradedRow]:
-    """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
+    """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored.
+
+    Rows of a file that can be sought in are read one by one; those that were graded just now, or
+    stand in one document with the run, are in memory anyway.
+    """
     is_held = found is not None or run.samples == run.path
     rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):

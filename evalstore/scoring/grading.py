@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
@@ -34,6 +35,7 @@ from evalstore.model import (
 )
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow, UsedArtifact
+from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.working_files import is_blob
@@ -49,6 +51,13 @@ class PreparedRubric:
     grade: Callable[[Sample], RubricResult]
 
 
+class FloatingRefs(Enum):
+    """Whether a reference that floats is noted or refused, as the settings say, or simply means what it means today."""
+
+    BY_SETTINGS = "by settings"
+    TAKEN = "taken"
+
+
 @dataclass(slots=True)
 class ArtifactResolver:
     """Resolves each reference of one run once; `notes` lists what a reader of the run should know.
@@ -61,6 +70,7 @@ class ArtifactResolver:
     model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     find: Callable[[str], Resolved] | None = None
+    floating: FloatingRefs = FloatingRefs.BY_SETTINGS
     _resolved: dict[str, Resolved] = field(default_factory=dict)
     _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
 
@@ -69,7 +79,7 @@ class ArtifactResolver:
         # Resolve once: a branch may move, and a file be edited, while a long run is graded.
         if ref not in self._resolved:
             resolved = (self.find or self.store.resolve)(ref)
-            if resolved.floating:
+            if resolved.floating and self.floating is FloatingRefs.BY_SETTINGS:
                 self._note_floating(ref, format_exact_ref(resolved))
             self._resolved[ref] = resolved = self._resolved.get(resolved.ref, resolved)
             if resolved.ref != ref and parse_ref(resolved.ref).type is PinType.WORKTREE:
@@ -150,6 +160,42 @@ class ArtifactResolver:
             )
         if policy != "allow":
             self.notes.append(f"{ref} floats: today it is {found}")
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """What grades outputs: the artifacts of a store, each resolved once, and the judges of one session.
+
+    Every job opens one by `open_grading`. What grades without a session has a resolver alone, and
+    a replay, which takes artifacts and replies as runs recorded them, has a `Grader` of its own.
+    """
+
+    artifacts: ArtifactResolver
+    session: JudgeSession
+
+    @property
+    def context(self) -> CheckContext:
+        """What checks are graded with."""
+        return self.artifacts.context
+
+
+@contextmanager
+def open_grading(
+    store: ArtifactStore,
+    judges: Judges,
+    *,
+    floating: FloatingRefs,
+    find: Callable[[str], Resolved] | None = None,
+) -> Iterator[Grading]:
+    """Open what grades outputs; the cache of replies is opened when the first is looked for.
+
+    `find` says what a reference means, by default what it means in the store today.
+    """
+    with open_session(judges, store.git.common) as session:
+        yield Grading(
+            ArtifactResolver(store, session.ask, judges.model, find=find, floating=floating),
+            session,
+        )
 
 
 def pin_resolved(resolved: Resolved) -> UsedArtifact:

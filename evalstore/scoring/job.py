@@ -33,8 +33,16 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.runs.values import withhold_score
-from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
-from evalstore.scoring.judging import CallPlan, JudgeSession, open_session
+from evalstore.scoring.grading import (
+    ArtifactResolver,
+    FloatingRefs,
+    Grading,
+    PreparedRubric,
+    grade_output,
+    open_grading,
+    pin_resolved,
+)
+from evalstore.scoring.judging import CallPlan
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
 from evalstore.scoring.options import ScoringOptions
 from evalstore.scoring.run_record import JudgeRecord, UsedReferences, finish_run
@@ -63,8 +71,7 @@ class ScoringJob:
     samples: Path
     choice: SeriesFilter
     questions: QuestionIndex
-    resolver: ArtifactResolver
-    session: JudgeSession
+    grading: Grading
     options: ScoringOptions
 
     def write_run(self, out: Path) -> Run:
@@ -75,9 +82,9 @@ class ScoringJob:
         while True:
             with write_run(out, choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
-                if not self.session.can_ask:
+                if not self.grading.session.can_ask:
                     return draft.publish(run)
-            self.session.ask_missing()
+            self.grading.session.ask_missing()
 
     def find_question(self, id_: str) -> Question:
         """Return the question with an id; raises `RefError` where the dataset has none."""
@@ -90,7 +97,7 @@ class ScoringJob:
 
     def refuse_links(self, out: Path) -> None:
         """Raise `RefusedError` where a link of the repository leads from `out` to somewhere else."""
-        if top := self.resolver.store.repository.top:
+        if top := self.grading.artifacts.store.repository.top:
             refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
@@ -102,8 +109,10 @@ class ScoringJob:
             lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL}
         )
         # Missing replies are the plan itself, so their notes are left out.
-        waiting = set(self.session.list_notes())
-        return self.session.plan_calls(), tuple(note for note in run.notes if note not in waiting)
+        waiting = set(self.grading.session.list_notes())
+        return self.grading.session.plan_calls(), tuple(
+            note for note in run.notes if note not in waiting
+        )
 
     def grade_outputs(
         self,
@@ -117,13 +126,15 @@ class ScoringJob:
         """
         pairs, tally = self.open_counts()
         matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
-        for match in self.session.judges.watch(matches, self.questions.count):
-            row = grade_match(match, self.resolver, self.options.rubric)
+        for match in self.grading.session.judges.watch(matches, self.questions.count):
+            row = grade_match(match, self.grading.artifacts, self.options.rubric)
             tally.add(row, match.number)
             keep(row, self.run)
-        judges = JudgeRecord.from_session(self.session)
+        judges = JudgeRecord.from_session(self.grading.session)
         judges = judges if optional is None else replace(judges, optional=optional)
-        return self.finish_run(tally, pairs, UsedReferences.from_resolver(self.resolver), judges)
+        return self.finish_run(
+            tally, pairs, UsedReferences.from_resolver(self.grading.artifacts), judges
+        )
 
     def finish_run(
         self, tally: RunTally, pairs: OutputMatcher, used: UsedReferences, judges: JudgeRecord
@@ -183,10 +194,11 @@ def open_job(
     `{id, output, tool_calls?}`. Raises `FindingsError` where something is found and the settings
     are strict.
     """
-    with open_session(options.judges, store.git.common) as session:
-        find = cache(store.resolve)  # for what is validated is graded with, too
-        resolver = ArtifactResolver(store, session.ask, session.judges.model, find=find)
-        resolved = resolver.resolve(dataset)
+    find = cache(store.resolve)  # for what is validated is graded with, too
+    with open_grading(
+        store, options.judges, floating=FloatingRefs.BY_SETTINGS, find=find
+    ) as grading:
+        resolved = grading.artifacts.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "name a dataset: dataset/<id>@<version>"
             raise RefusedError(f"{dataset} is a {resolved.kind}, not a dataset", hint=hint)
@@ -238,7 +250,7 @@ def open_job(
             )
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
-            yield ScoringJob(run, samples, choice, questions, resolver, session, options)
+            yield ScoringJob(run, samples, choice, questions, grading, options)
 
 
 def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:

@@ -187,7 +187,7 @@ def write_run_by_workers(
         tasks = (GradingTask(plan, span) for span in cut.spans)
         # Two for each worker, so that none waits for the next.
         spans = map_rows(submit, grade_span, tasks, most=2 * slots)
-        for graded in job.session.judges.watch(spans, len(cut.spans)):
+        for graded in job.grading.session.judges.watch(spans, len(cut.spans)):
             if not series.join(graded.series, job.choice.single_parts):
                 _raise_as_whole(job)
             for line in graded.lines:
@@ -202,7 +202,7 @@ def write_run_by_workers(
         if job.choice.only and not series.wanted:
             _raise_as_whole(job)
         return draft.publish(
-            job.finish_run(tally, pairs, used, JudgeRecord.from_session(job.session))
+            job.finish_run(tally, pairs, used, JudgeRecord.from_session(job.grading.session))
         )
 
 
@@ -301,7 +301,8 @@ def _resolve_as_planned(plan: GradingPlan, store: ArtifactStore, ref: str) -> Re
 
 
 def _make_plan(job: ScoringJob) -> GradingPlan:
-    store, resolver = job.resolver.store, job.resolver
+    resolver = job.grading.artifacts
+    store = resolver.store
     dataset = next(iter(resolver.resolved))
     planned = ArtifactResolver(store, _refuse_judges)
     planned.resolve(dataset)

@@ -11,9 +11,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evalstore.checks import CheckContext
 from evalstore.errors import RefusedError, UsageError
-from evalstore.model import Artifact, JudgeCall, JudgeReply
+from evalstore.model import JudgeCall, JudgeReply
 from evalstore.model.outcome import MissingSetting
 from evalstore.scoring.judging.call_queue import CallPlan, CallQueue
 from evalstore.text import make_printable
@@ -131,10 +130,6 @@ class JudgeSession:
             return reply
         self.missing.add_call(call)
         return NO_REPLY
-
-    def make_context(self, load: Callable[[str], Artifact], *, strict: bool) -> CheckContext:
-        """Return what checks are graded with: the artifacts that `load` finds, and these judges."""
-        return CheckContext(load, self.ask, self.judges.model, strict=strict)
 
     def note_missing(self, calls: Iterable[JudgeCall]) -> None:
         """Note calls as missing, but those that failed for good: nobody asks them twice."""
