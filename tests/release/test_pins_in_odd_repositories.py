@@ -11,6 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from evalstore.errors import EvalstoreError, GitError
+from evalstore.model.lock import NO_LOCK
+from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
 from tests.release.shop import TONE, Shop, each_in_a_format, mixed, rules
 from tests.rows import thin
@@ -225,14 +227,15 @@ def test_a_pin_is_right_or_refused(of_format: Callable[[str], Shop], format_: st
     right = stocked.answer(TONE)
     stocked = scenario.make(stocked) or stocked
     ref = scenario.ref.format(head=stocked.git("rev-parse", "HEAD")[:7])
-    for locked, said in zip((False, True), answer(stocked, ref), strict=True):
-        expected = scenario.says or right
-        assert expected in said or (locked and scenario.says and "is locked at" in said), said
-    if scenario.found == DANGEROUS:  # git lists nothing then; a pin of its own it finds without reading that line
-        with pytest.raises(GitError, match=DANGEROUS):
-            stocked.verify()
-        return
-    found = rules(stocked.verify_without_lock())
+    with ArtifactStore.open(stocked.top) as store:
+        for locked, said in zip((False, True), answer(store, ref), strict=True):
+            expected = scenario.says or right
+            assert expected in said or (locked and scenario.says and "is locked at" in said), said
+        if scenario.found == DANGEROUS:  # git lists nothing then; a pin of its own it finds without reading that line
+            with pytest.raises(GitError, match=DANGEROUS):
+                verify(store)
+            return
+        found = rules(verify(store, lock=NO_LOCK))
     assert (scenario.found in found) if scenario.found else (found == [])
 
 
@@ -250,21 +253,20 @@ def test_a_pin_is_right_or_refused_after_a_fetch(stocked: Shop, clone: Callable[
     spaces = ["+refs/heads/*:refs/remotes/origin/*", *(f"+refs/{space}/*:refs/{space}/*" for space in SPACES)]
     mine.git("fetch", "-q", "--force", "--prune", "origin", *spaces, check=False)
     ref = scenario.ref.format(head=stocked.git("rev-parse", "HEAD")[:7])
-    said = answer(mine, ref)
+    said = mine.ask(lambda store: answer(store, ref))
     assert [one for one in said if one != right and re.fullmatch("[0-9a-f]{64}", one)] == []
     assert (said[0] == right) == (not scenario.says or name == "a loose blob with other bytes")
     assert said[0] == right or ref != TONE or mine.verify_without_lock().findings
 
 
-def answer(stocked: Shop, ref: str) -> list[str]:
+def answer(store: ArtifactStore, ref: str) -> list[str]:
     """Return the digest of a reference, or what is said when it is refused: without the lock and with it."""
     said = []
-    with ArtifactStore.open(stocked.top) as store:
-        for one in (store.without_lock(), store):
-            try:
-                said.append(one.resolve(ref).digest)
-            except EvalstoreError as error:
-                said.append(f"{error} {error.hint}")
+    for one in (store.without_lock(), store):
+        try:
+            said.append(one.resolve(ref).digest)
+        except EvalstoreError as error:
+            said.append(f"{error} {error.hint}")
     return said
 
 

@@ -39,7 +39,7 @@ def test_a_name_that_some_system_cannot_hold_is_refused_everywhere(shop: Shop, c
         fill(shop, rows)
         assert cli("-C", shop.root, "validate").code == 1, rows
         assert cli("-C", shop.root, "bump", "--all").code == 3, rows
-        assert cli("-C", shop.root, "status", "--check").code == 1, rows
+    assert cli("-C", shop.root, "status", "--check").code == 1
     assert shop.tags() == []
 
 
