@@ -1,10 +1,10 @@
-"""Finds the files to migrate, with names that are the same on every machine; walks folders, never follows links."""
+"""Finds the files to migrate, with names equal on every machine; walks folders, follows no links."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -34,7 +34,7 @@ _LINK = "a link is followed only when it is named itself"
 
 @dataclass(frozen=True, slots=True)
 class LegacyFile:
-    """A file to read: `name` is its path in artifacts and reports; `in_folder` if the user named only its folder.
+    """A file to read: `name` is its path in reports; `in_folder` if the user named only its folder.
 
     A file with a `skip_reason` is not read.
     """
@@ -61,19 +61,14 @@ class LegacyFile:
         below = self._resolve_below(path) if "*" in path else None
         if below is None or "**" in below:
             return [path]
-        found = sorted(
-            file.relative_to(self.root).as_posix()
-            for file in self.root.glob(below)
-            if file.is_file()
-        )
+        files = (file for file in self.root.glob(below) if file.is_file())
+        found = sorted(file.relative_to(self.root).as_posix() for file in files)
         folder = PurePosixPath(self.relative_path).parent
-        return [
-            PurePosixPath(os.path.relpath(file, folder)).as_posix()
-            for file in found[:_MOST_COMPANIONS]
-        ]
+        names = (os.path.relpath(file, folder) for file in found[:_MOST_COMPANIONS])
+        return [PurePosixPath(name).as_posix() for name in names]
 
     def read_companion(self, path: str) -> Document | None:
-        """Return the document of a companion file by the path, with or without `file://`, that this file names it by.
+        """Return a companion file's document by the path, with or without `file://`, in this file.
 
         A path is relative to this file; one that begins with / is relative to the folder that the
         user named. None outside of that folder, through a link, for a URL, and where no file can be
@@ -96,7 +91,7 @@ class LegacyFile:
         return PurePosixPath(self.name).parents[len(PurePosixPath(self.relative_path).parts) - 1]
 
     def _resolve_below(self, path: str) -> str | None:
-        """Return a path by which this file names another one as it is below the root; None outside and for a URL."""
+        """Return a path in this file as one below the root; None outside of it, and for a URL."""
         path = path.removeprefix("file://")
         folder = PurePosixPath(self.relative_path).parent
         # Normalised before the check, so that `a/../../b` cannot leave the folder.
@@ -106,7 +101,7 @@ class LegacyFile:
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
-    """Return the files of `paths`, each once, sorted by name; a file that is also named itself counts as named."""
+    """Return the files of `paths`, once each, by name; a file that is also named itself counts as named."""
     found = (file for path in paths for file in _list_files(path, store))
     files = sorted(found, key=lambda file: file.in_folder, reverse=True)
     # Named files come last and replace the same file found in a folder.
@@ -118,17 +113,17 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
         if counts[file.name] > 1 and (top := _find_top(file.path.parent, store)):
             by_path[path] = replace(file, name=f"{_to_text(PurePosixPath(top.name))}/{file.name}")
     names = {file.name for file in by_path.values()}
-    # A run below `runs/` whose original is among the sources, too, is a copy of it.
-    copies = {
-        name
-        for name in names
-        if STORED_PATH.fullmatch(name) and decode_path(name) in names - {name}
-    }
-    marked = (
-        replace(file, skip_reason=_COPY) if file.in_folder and file.name in copies else file
-        for file in by_path.values()
-    )
-    return sorted(marked, key=lambda file: file.name)
+    files = [_mark_copy(file, names) for file in by_path.values()]
+    return sorted(files, key=lambda file: file.name)
+
+
+def _mark_copy(file: LegacyFile, names: Collection[str]) -> LegacyFile:
+    """Return a file that is skipped if it is a run below `runs/` whose original is a source, too."""
+    if not file.in_folder or not STORED_PATH.fullmatch(file.name):
+        return file
+    original = decode_path(file.name)
+    is_copy = original != file.name and original in names
+    return replace(file, skip_reason=_COPY) if is_copy else file
 
 
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
@@ -137,36 +132,29 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     Of a repository outside of the store, its history must have had the file: another one may have
     one of that name.
     """
-    folders = [path if path.is_dir() else path.parent for path in paths]
-    roots = [
-        (_make_name(folder, store, folder=True), folder, _find_top(folder, store))
-        for folder in folders
-    ]
-    # Outside of the store and of git, a name without a folder says nothing of where it was.
     home = _make_absolute(store)
-    plain = [
-        (name, path)
-        for name, path, top in roots
-        if not top and (name.parts or _make_absolute(path).is_relative_to(home))
-    ]
-    tops = [(name, top) for name, _, top in roots if top]
+    plain: list[tuple[PurePosixPath, Path]] = []
+    tops: list[tuple[PurePosixPath, Path]] = []
+    for path in paths:
+        folder = path if path.is_dir() else path.parent
+        name = _make_name(folder, store, folder=True)
+        if top := _find_top(folder, store):
+            tops.append((name, top))
+        # Outside of the store and of git, a name without a folder says nothing of where it was.
+        elif name.parts or _make_absolute(folder).is_relative_to(home):
+            plain.append((name, folder))
 
     def is_gone(file: str) -> bool:
-        below = [
-            path / PurePosixPath(file).relative_to(name)
-            for name, path in plain
-            if _is_below(file, name)
-        ]
+        below = [(name, folder) for name, folder in plain if _is_below(file, name)]
         if below:
-            return not any(os.path.lexists(path) for path in below)
+            places = (folder / PurePosixPath(file).relative_to(name) for name, folder in below)
+            return not any(map(os.path.lexists, places))
         # The name of the clone's folder may be in front.
-        forms = [file, file.partition("/")[2]]
-        found = [
-            (top, form) for name, top in tops for form in forms if form and _is_below(form, name)
-        ]
-        return not any(os.path.lexists(top / form) for top, form in found) and any(
-            was_committed(top, form) for top, form in found
-        )
+        forms = [form for form in (file, file.partition("/")[2]) if form]
+        found = [(top, form) for name, top in tops for form in forms if _is_below(form, name)]
+        if any(os.path.lexists(top / form) for top, form in found):
+            return False
+        return any(was_committed(top, form) for top, form in found)
 
     return is_gone
 
@@ -182,21 +170,15 @@ def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     """
     home, all_paths = _make_absolute(store), [*map(_make_absolute, paths)]
     is_inside = all(path.is_relative_to(home) for path in all_paths)
-    folders = [
-        path
-        for path in all_paths
-        if path.is_dir() and not path.is_relative_to(home) and not find_top(path)
-    ]
+    outside = [path for path in all_paths if path.is_dir() and not path.is_relative_to(home)]
+    folders = [path for path in outside if not find_top(path)]
 
     def is_missing(file: str) -> bool:
         if is_inside:
             return not os.path.lexists(home / file)
         top, _, rest = file.partition("/")
-        renamed = (
-            folder
-            for folder in folders
-            if folder.name != top and not os.path.lexists(folder.parent / top)
-        )
+        others = [folder for folder in folders if folder.name != top]
+        renamed = [folder for folder in others if not os.path.lexists(folder.parent / top)]
         return bool(rest) and any(os.path.lexists(folder / rest) for folder in renamed)
 
     return is_missing
@@ -276,7 +258,7 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 
 
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
-    """Return a path relative to the store if it lies there, else to its own repository; never an absolute one.
+    """Return a path relative to the store if it is in it, else to its own repository; never absolute.
 
     What lies in no repository is named as the user wrote it.
     """
@@ -292,7 +274,7 @@ def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
 
 
 def _find_top(folder: Path, store: Path) -> Path | None:
-    """Return the top of the working tree that a folder outside of the store lies in; None where there is none."""
+    """Return the top of the working tree of a folder outside of the store; None where there is none."""
     absolute = _make_absolute(folder)
     return None if absolute.is_relative_to(_make_absolute(store)) else find_top(absolute)
 

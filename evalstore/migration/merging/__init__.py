@@ -1,1 +1,1 @@
-"""What was migrated last, the source now, and the file: three-way merges of artifacts and of their parts."""
+"""Three-way merges of what was migrated last, the source now, and the file, whole or by parts."""

@@ -1,4 +1,4 @@
-"""Groups of drafts with equal content, which share one artifact, and the places in a suite that need it."""
+"""Groups drafts with equal content, which share one artifact, with the places that need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.model import Kind
 
 
 class CaseKey(NamedTuple):
-    """A place in a suite by which an artifact is known again: the id of a question, and a pointer within its case."""
+    """A place in a suite that identifies an artifact: a question's id, and a pointer within its case."""
 
     case: str
     part: str = ""
@@ -20,7 +20,7 @@ class CaseKey(NamedTuple):
 
 @dataclass(slots=True)
 class ArtifactGroup:
-    """Drafts with equal content, which share one artifact, and by their number the places in the suite that need it.
+    """Drafts with equal content, which share one artifact, and the places that need it, by draft.
 
     One that is named by what several cases ask for `is_shared`: none of the cases is its place.
     `moved_on` had this content when it was migrated, and was changed here since. `base` is the

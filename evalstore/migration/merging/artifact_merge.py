@@ -1,4 +1,4 @@
-"""Decides what a migration does to an artifact that is there: a three-way merge of last time, the source, and the file.
+"""Decides what a migration does to an existing artifact: a merge of last time, source, and file.
 
 The base is a digest, as it is only ever compared: what was migrated last, without what people and
 releases move.
@@ -64,7 +64,7 @@ _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 
 
 
 class ConflictSide(StrEnum):
-    """Whose side wins where an artifact was changed at the source and in the store: none, one of the two, or both."""
+    """Whose side wins where an artifact changed at the source and in the store: none, one, or both."""
 
     NONE = "none"
     SOURCE = "source"
@@ -73,7 +73,7 @@ class ConflictSide(StrEnum):
 
 
 class MergeResult(NamedTuple):
-    """What becomes of a file: its state, why, and the value to write (None: the text stays but for its origin)."""
+    """What becomes of a file: its state, why, and the value to write (None: only its origin changes)."""
 
     state: FileState
     reason: str
@@ -81,7 +81,7 @@ class MergeResult(NamedTuple):
 
 
 def digest_content(value: Mapping[str, Any]) -> str:
-    """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin.
+    """Return the digest of what a migration writes: no id, no version, no pinned versions, no origin.
 
     As short as a base is noted: it guards against an oversight, not an enemy, who could write any
     base.
@@ -90,7 +90,7 @@ def digest_content(value: Mapping[str, Any]) -> str:
 
 
 def select_content(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a migration puts into an artifact: no id, version or origin; of a dataset with all rows filled in."""
+    """Return what a migration writes: no id, version or origin, and a dataset's rows filled in."""
     value = fill_rows(value)
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
     return content | {"x_source": select_kept(value)}
@@ -117,7 +117,7 @@ def merge_artifact(
     side: ConflictSide,
     load_base: Callable[[], PartNode | None],
 ) -> MergeResult:
-    """Return what becomes of an artifact: `new` is what the source gives, `ours` the file, `base` the digest of before.
+    """Return what becomes of an artifact: `new` by the source, `ours` the file, `base` the last digest.
 
     `load_base` gives the digests of its parts, where there is a trace of it. A value to write has
     the version of the file, or a higher one that the source itself states, and keeps its pins.
@@ -145,7 +145,7 @@ def merge_artifact(
 def _merge_sides(
     forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartNode | None
 ) -> MergeResult:
-    """Return the result with both sides' changes; where they meet a conflict, with `forced`, the source's side."""
+    """Return both sides' changes; where they meet a conflict, or with `forced` the source's side."""
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
     theirs = select_content(forced)
@@ -176,7 +176,7 @@ def digest_parts(value: Mapping[str, Any]) -> PartNode:
 
 
 def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
-    """Return the digests of the parts that were last migrated, as `--merge` or `--keep` noted them; else None."""
+    """Return the digests of the last migrated parts, as `--merge` or `--keep` noted them; else None."""
     source = value.get("x_source")
     head = source if isinstance(source, dict) else {}
     noted = head.get(_PARTS)
@@ -186,7 +186,7 @@ def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
 
 
 def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an `x_source` says of the parts that were last migrated, with the digest of all under `x_source`.
+    """Return what an `x_source` says of the last migrated parts, with a digest of all as `x_source`.
 
     Where there are too many of them, only those of whole items are noted, or none.
     """
@@ -211,7 +211,7 @@ def merge_removed(
 
 
 def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `new` with each reference pinned as `ours` pins the same artifact, unless the source pins a higher one."""
+    """Return `new` with references pinned as in `ours`, unless the source pins a higher version."""
     pins: dict[str, str] = {}
     for ref in list_refs({key: item for key, item in ours.items() if key != "questions"}):
         pins.setdefault(_name_of(ref), ref)
@@ -233,7 +233,7 @@ def _pin_question(row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, 
 
 
 def choose_pin(new: str, ours: str | None) -> str:
-    """Return the reference of two to the same artifact that has the higher version; `new` for another artifact."""
+    """Return the higher of two references to one artifact; `new` for another artifact."""
     if ours is None or not is_same_artifact(ours, new):
         return new
     versions = find_version(new.partition("@")[2]), find_version(ours.partition("@")[2])
@@ -265,10 +265,11 @@ def _strip_pins(value: Any) -> Any:
         return ["number", str(value)]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _name_of(item) if key in REF_KEYS and isinstance(item, str) else _strip_pins(item)
-        for key, item in value.items()
-    }
+    return {key: _strip_item(key, item) for key, item in value.items()}
+
+
+def _strip_item(key: str, item: Any) -> Any:
+    return _name_of(item) if key in REF_KEYS and isinstance(item, str) else _strip_pins(item)
 
 
 def list_refs(value: Any) -> list[str]:

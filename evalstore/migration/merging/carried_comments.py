@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import NamedTuple
 
 _COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
@@ -12,14 +13,14 @@ _LINE_TAIL = re.compile(r"\s+#.*\s*")
 
 
 class _LineComments(NamedTuple):
-    """The comments of a line of a text without layout of its own: lines above it, and what stands behind it."""
+    """The comments of a line of a text in our own layout: lines above it, and what is behind it."""
 
     above: list[str]
     tail: str = ""
 
 
 def carry_comments(base: str, current: str, new: str) -> str | None:
-    """Return `new` with the comments by which `current` differs from `base`; None where it differs by more.
+    """Return `new` with the comments that `current` adds to `base`; None where more differs.
 
     A comment stays at its line; where that is gone, it stands above what follows. That the values
     are those of `new` is for the caller to check: within a text of several lines a comment is none.
@@ -41,15 +42,12 @@ def carry_comments(base: str, current: str, new: str) -> str | None:
                 indent = len(lines[number]) - len(lines[number].lstrip(" "))
                 above[place].append(" " * indent + tail.lstrip())
     above[-1] += comments[-1].above
-    return "".join(
-        part
-        for comment, line in zip(above, [*target, ""], strict=True)
-        for part in (*comment, line)
-    )
+    blocks = map("".join, above)
+    return "".join(chain.from_iterable(zip(blocks, [*target, ""], strict=True)))
 
 
 def _find_comments(base: Sequence[str], current: Sequence[str]) -> list[_LineComments] | None:
-    """Return the comments of each line of `base`, and of its end; None where there is more between the two."""
+    """Return the comments of each line of `base`, and of its end; None where more differs."""
     comments, waiting = list[_LineComments](), list[str]()
     for line in current:
         expected = base[len(comments)] if len(comments) < len(base) else None

@@ -1,9 +1,9 @@
-"""Merges the files of a store for git: artifacts by item, their versions by rule, rows by id, ledgers by line."""
+"""Merges a store's files for git: artifacts by item, versions by rule, rows by id, ledgers by line."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -25,7 +25,7 @@ from evalstore.migration.merging.text_merge import TextClashError, merge_regions
 from evalstore.model import Kind
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, merge_locks, read_lock, write_lock
 from evalstore.places import LEDGER_FOLDER
-from evalstore.store.ledger import parse_ledger, split_ledger
+from evalstore.store.ledger import Ledger, parse_ledger, split_ledger
 from evalstore.store.repository.text_merge import merge_texts, merge_texts_marked
 from evalstore.versions import find_version
 
@@ -53,7 +53,7 @@ class FileMerge(NamedTuple):
 
 
 def merge_file(path: str, sides: MergeSides) -> FileMerge:
-    """Merge a file of the store at this path in the repository; any other file as git itself does, by lines."""
+    """Merge a file of the store at this path; any other file by lines, as git itself does."""
     if sides.theirs in {sides.base, sides.ours}:
         return FileMerge(sides.ours, is_clean=True)
     if sides.base == sides.ours:
@@ -83,15 +83,18 @@ def _merge_lines(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
     return FileMerge(merged.data, merged.is_clean)
 
 
+def _list_taken(ours: Ledger, theirs: Ledger) -> Iterator[str]:
+    """Yield the versions that both sides released with different content."""
+    for version, line in theirs.by_version.items():
+        own = ours.by_version.get(version)
+        if own and own.sha256 != line.sha256:
+            yield version
+
+
 def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
     """Keep every line of both sides: only a version that both released, differently, is in conflict."""
     ours, theirs = parse_ledger(sides.ours), parse_ledger(sides.theirs)
-    taken = [
-        version
-        for version, line in theirs.by_version.items()
-        if version in ours.by_version and ours.by_version[version].sha256 != line.sha256
-    ]
-    if taken:
+    if taken := list(_list_taken(ours, theirs)):
         notes = tuple(_TAKEN.format(name=name, version=version) for version in taken)
         return FileMerge(merge_texts_marked(*sides).data, is_clean=False, notes=notes)
     lines = dict.fromkeys([*split_ledger(sides.ours), *split_ledger(sides.theirs)])
@@ -155,7 +158,7 @@ class _ArtifactMerge(NamedTuple):
         return cls(path, documents, nodes, *merge_parts(*nodes))
 
     def join_parts(self) -> str | None:
-        """Return the text with each part as the side wrote it that changed it; None where their layouts differ."""
+        """Return the text with each part as the side that changed it wrote it; None if layouts differ."""
         with suppress(TextClashError):
             return merge_regions(self.documents, self.nodes, self.merged)
         return None
@@ -181,15 +184,16 @@ class _ArtifactMerge(NamedTuple):
     def _map_agreed(self, node: PartNode) -> dict[tuple[str, ...], str | None]:
         """Return the digests of all wholes by place, but for what both sides changed."""
         clashes = self.clashes
-        return {
-            place: digest
-            for place, digest in _list_wholes((), node)
-            if not any(place[: len(clash)] == clash for clash in clashes)
-        }
+
+        def is_clash(place: tuple[str, ...]) -> bool:
+            return any(place[: len(clash)] == clash for clash in clashes)
+
+        wholes = _list_wholes((), node)
+        return {place: digest for place, digest in wholes if not is_clash(place)}
 
 
 def _count_due_comments(documents: Sequence[Document]) -> Counter[str]:
-    """Return the comments that a merge must have: those of both sides, but for what one of them removed or changed."""
+    """Return the comments that a merge must have: both sides', but for those that one side changed."""
     base, ours, theirs = map(count_comments, documents)
     due: Counter[str] = Counter()
     for text in {*ours, *theirs}:
@@ -209,7 +213,7 @@ def _list_wholes(
 
 
 def _set_one_version(documents: Sequence[Document]) -> list[Document]:
-    """Write the version of the merge into all three, so that it is never in conflict: the higher one of both sides.
+    """Write the merge's version, the higher of both sides, into all three: it is never in conflict.
 
     From there the next bump goes on, whichever side has released.
     """
@@ -218,10 +222,10 @@ def _set_one_version(documents: Sequence[Document]) -> list[Document]:
     versions = [find_version(text) if isinstance(text, str) else None for text in (ours, theirs)]
     if not isinstance(base, str) or None in versions or ours == theirs:
         return list(documents)
-    higher = (
-        ours if base == theirs else theirs if base == ours else str(max(filter(None, versions)))
-    )
-    return [replace_scalar(document, _VERSION, str(higher)) for document in documents]
+    higher = str(max(filter(None, versions)))
+    if base in {ours, theirs}:
+        higher = str(ours if base == theirs else theirs)
+    return [replace_scalar(document, _VERSION, higher) for document in documents]
 
 
 def _digest_sources(value: Any) -> str:
@@ -229,25 +233,27 @@ def _digest_sources(value: Any) -> str:
 
 
 def _list_sources(value: Any) -> list[Any]:
-    items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    own = [value[_SOURCE]] if isinstance(value, dict) and _SOURCE in value else []
-    return [*own, *(source for item in items for source in _list_sources(item))]
+    items: Iterable[Any] = value if isinstance(value, list) else ()
+    sources: list[Any] = []
+    if isinstance(value, dict):
+        items = value.values()
+        sources += [value[_SOURCE]] if _SOURCE in value else []
+    for item in items:
+        sources += _list_sources(item)
+    return sources
 
 
 def _has_one_meaning(path: str, text: str) -> bool:
     """Whether a text that was merged by lines is readable, and no item in it is there twice."""
     with suppress(LoadError):
         value = read_yaml(text, path).value
-        lists = (
-            [value.get(key) for key in ("checks", "questions")] if isinstance(value, dict) else []
-        )
+        if not isinstance(value, dict):
+            return True
+        lists = [value.get(key) for key in ("checks", "questions")]
         items = [item for one in lists if isinstance(one, list) for item in one]
-        ids = [
-            item["id"]
-            for item in items
-            if isinstance(item, dict) and isinstance(item.get("id"), str)
-        ]
-        return len(ids) == len(set(ids))
+        ids = [item.get("id") for item in items if isinstance(item, dict)]
+        named = [id_ for id_ in ids if isinstance(id_, str)]
+        return len(named) == len(set(named))
     return False
 
 

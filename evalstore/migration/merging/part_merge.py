@@ -1,4 +1,4 @@
-"""Merges two versions of an artifact by its parts: keys, items by their ids, and lists of plain values as sets.
+"""Merges two versions of an artifact by parts: keys, items by id, lists of plain values as sets.
 
 The base, which both began from, is a tree of digests: parts are only ever compared with it.
 """
@@ -25,7 +25,7 @@ _SET_MARK = "="  # before the digest of an item of a set
 
 @dataclass(frozen=True, slots=True)
 class PartNode:
-    """A part of an artifact with its digest, and the parts within it by label; None for one that is a whole.
+    """A part of an artifact: its digest, and the parts within it by label, None for a whole.
 
     `value` is that of a whole, `source` the `x_source` of an item. A base has neither; what an
     older release noted has no digest for a list.
@@ -43,11 +43,8 @@ class PartNode:
             return False
         if base.digest is not None or self.children is None or base.children is None:
             return self.digest == base.digest
-        own, there = (
-            {label: node.digest for label, node in nodes.items()}
-            for nodes in (self.children, base.children)
-        )
-        return own == there
+        own = {label: node.digest for label, node in self.children.items()}
+        return own == {label: node.digest for label, node in base.children.items()}
 
     def build_value(self) -> Any:
         """Return the value of a part."""
@@ -67,36 +64,31 @@ def build_parts(
     Checks without an id are known by their content in `base`, then by their kind and place there.
     """
     bases = (base.children if base else None) or {}
-    parts = {
-        key: _build((key,), value, digest, bases.get(key))
-        for key, value in content.items()
-        if key != _SOURCE
-    }
+    own = {key: value for key, value in content.items() if key != _SOURCE}
+    parts = {key: _build((key,), value, digest, bases.get(key)) for key, value in own.items()}
     return PartNode(None, parts)
+
+
+def _remove_source(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    return {key: part for key, part in item.items() if key != _SOURCE}
 
 
 def _build(
     place: tuple[str, ...], value: Any, digest: DigestPart, base: PartNode | None = None
 ) -> PartNode:
     if isinstance(value, list):
-        items = [
-            {key: part for key, part in item.items() if key != _SOURCE}
-            if isinstance(item, dict)
-            else item
-            for item in value
-        ]
+        items = list(map(_remove_source, value))
         labels = _label_items(place, items, digest, base)
         if labels is not None:
-            pairs = zip(labels, value, items, strict=True)
-            nodes = {
-                label: _build_item((*place, label), item, plain, digest)
-                for label, item, plain in pairs
-            }
+            nodes: dict[str, PartNode] = {}
+            for label, item, plain in zip(labels, value, items, strict=True):
+                nodes[label] = _build_item((*place, label), item, plain, digest)
             return PartNode(digest(items), nodes, is_list=True)
     elif isinstance(value, dict) and place[-1] in _BY_KEY:
-        return PartNode(
-            digest(value), {key: _build((*place, key), item, digest) for key, item in value.items()}
-        )
+        nodes = {key: _build((*place, key), item, digest) for key, item in value.items()}
+        return PartNode(digest(value), nodes)
     # A reference is compared by its name alone, which its key tells.
     return PartNode(digest(value if len(place) == 1 else {place[-1]: value}), value=value)
 
@@ -111,7 +103,7 @@ def _build_item(place: tuple[str, ...], item: Any, plain: Any, digest: DigestPar
 def _label_items(
     place: tuple[str, ...], items: Sequence[Any], digest: DigestPart, base: PartNode | None
 ) -> list[str] | None:
-    """Return the labels of the items of a list: ids, or digests of plain values; None for a list that is a whole."""
+    """Return the labels of a list's items, ids or digests of plain values; None if it is a whole."""
     if len(place) == 1 and all(isinstance(item, dict) for item in items):
         ids = [item.get("id") for item in items]
         if place == _CHECKS and all(isinstance(item.get("kind"), str) for item in items):
@@ -165,26 +157,21 @@ def _merge(
     clashes: list[tuple[str, ...]],
 ) -> PartNode | None:
     ours, theirs = sides
-    children = (
-        base.children
-        if base
-        else {}
-        if ours and theirs and ours.is_list and theirs.is_list
-        else None
-    )
+    are_lists = bool(ours and theirs and ours.is_list and theirs.is_list)
+    children: Mapping[str, PartNode] | None = {} if are_lists else None
+    if base:
+        children = base.children
     has_parts = ours and theirs and ours.children is not None and theirs.children is not None
     # The items of a list say where they are from as the source has it now, whoever's they are.
-    if ours and theirs and has_parts and children is not None and ours.is_list and theirs.is_list:
+    if ours and theirs and has_parts and children is not None and are_lists:
         return _merge_children(place, children, ours, theirs, clashes)
     same_here, same_there = _is_same(ours, base), _is_same(theirs, base)
     if same_here:
         return theirs
     if same_there or (ours and theirs and ours.digest == theirs.digest):
-        return (
-            replace(ours, source=theirs.source)
-            if ours and theirs and theirs.source is not None
-            else ours
-        )
+        if ours and theirs and theirs.source is not None:
+            return replace(ours, source=theirs.source)
+        return ours
     if ours and theirs and has_parts and children is not None:
         return _merge_children(place, children, ours, theirs, clashes)
     clashes.append(place)
@@ -215,7 +202,7 @@ def _merge_children(
 
 
 def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Return all labels, in the order of the side that moved some; what the other added follows what it followed."""
+    """Return all labels in the order of the side that moved some; additions follow what they followed."""
     there, before = {*ours}, {*base}
     was_reordered = [label for label in base if label in there] != [
         label for label in ours if label in before
@@ -236,7 +223,7 @@ def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str])
 
 
 def note_tree(node: PartNode, *, deep: bool) -> Any:
-    """Return the digests of a part as JSON: a text for a whole, else a mapping by label, "" with an item's own."""
+    """Return a part's digests as JSON: a text for a whole, else by label, "" for an item's own."""
     if node.children is None or (not deep and not node.is_list and node.digest is not None):
         return node.digest
     notes = {label: note_tree(child, deep=deep) for label, child in node.children.items()}

@@ -1,4 +1,4 @@
-"""Reads what a store holds already: which artifact came from which suite and case, and which group of drafts it is."""
+"""Reads what a store holds: which artifact came from which suite and case, and from which drafts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))
 
 @dataclass(frozen=True, slots=True)
 class StoredArtifact:
-    """An artifact that a migration has made: a file, or one that was released, and then removed by somebody."""
+    """An artifact that a migration made: a file, or a release whose file somebody removed."""
 
     kind: Kind
     id: str
@@ -92,35 +92,22 @@ class StoredArtifacts:
 
     @classmethod
     def read(cls, root: Path, load_release: LoadRelease) -> StoredArtifacts:
-        """Read the headers of all artifacts in the folder of a store; of those that are gone the last release."""
+        """Read the headers of all artifacts of a store; of those that are gone the last release."""
         by_suite: dict[tuple[str, str], list[StoredArtifact]] = {}
         by_content: dict[tuple[Kind, str], list[StoredArtifact]] = {}
         names = set[str]()
         removed: dict[str, dict[str, Any]] = {}
         for kind in Kind:
-            names_of_files = [name.partition(".") for name in list_below(root, kind.folder)]
-            ids = [
-                id_
-                for id_, dot, suffix in names_of_files
-                if dot and suffix == "yaml" and is_id(id_)
-            ]
-            found = [
-                StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{id_}.yaml"))
-                for id_ in ids
-            ]
+            found = list(_read_working(root, kind))
             # An id with a ledger was released once, though its file may be gone: its versions are
             # not used again.
-            gone = {*list_below(root, f".evalstore/sums/{kind}")} - {
-                artifact.id for artifact in found
-            }
+            ledgers = list_below(root, f".evalstore/sums/{kind}")
+            gone = {*ledgers} - {artifact.id for artifact in found}
             for id_ in sorted(gone):
                 if value := load_release(kind, id_):
                     removed[f"{kind}/{id_}"] = value
-                    found.append(
-                        StoredArtifact(
-                            kind, id_, _read_source(value.get("x_source")), is_removed=True
-                        )
-                    )
+                    source = _read_source(value.get("x_source"))
+                    found.append(StoredArtifact(kind, id_, source, is_removed=True))
             names |= {f"{kind}/{id_}" for id_ in gone} | {artifact.name for artifact in found}
             for artifact in found:
                 if artifact.origin.format:
@@ -134,7 +121,7 @@ class StoredArtifacts:
 
     @property
     def suites(self) -> list[StoredArtifact]:
-        """The artifacts that say whose a suite is: those that stand for a source, of each kind one, where one does.
+        """The artifacts that stand for a source, and say whose a suite is: one of each kind at most.
 
         A dataset, a rubric and a judge from files of their own may have one name.
         """
@@ -170,7 +157,7 @@ class StoredArtifacts:
 
 
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
-    """Return the value of an artifact's file, `rows` replaced by the questions; None where it cannot be read."""
+    """Return an artifact's value, with questions for its `rows`; None where it cannot be read."""
     with suppress(LoadError):
         document = read_yaml(read_below(root, path, LARGE_FILE), path)
         if not isinstance(document.value, dict):
@@ -198,10 +185,13 @@ def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
 
 def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
     """Return the whole value of a dataset: the questions stand where it names the file of their rows."""
-    return {
-        ("questions" if key == "rows" else key): rows if key == "rows" else item
-        for key, item in value.items()
-    }
+    whole: dict[str, Any] = {}
+    for key, item in value.items():
+        if key == "rows":
+            whole["questions"] = rows
+        else:
+            whole[key] = item
+    return whole
 
 
 def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
@@ -215,7 +205,7 @@ def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
 def find_former_ids(
     rows: Mapping[str, Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the ids that questions had before, by those of now: one whose id is gone is known again by its input."""
+    """Return questions' former ids, by those of now; one whose id is gone is known by its input."""
     ids = {question["id"] for question in questions}
     kept = {id_: former for id_ in ids & rows.keys() if (former := read_former_id(rows[id_]))}
     gone = [(compute_digest(row.get("input")), id_) for id_, row in rows.items() if id_ not in ids]
@@ -231,21 +221,15 @@ def find_row_pins(
     rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]
 ) -> dict[str, str]:
     """Return what the stored dataset pins, by the ids of now."""
-    pins = {
-        id_: row["rubric_ref"]
-        for id_, row in rows.items()
-        if isinstance(row.get("rubric_ref"), str)
-    }
+    refs = {id_: row.get("rubric_ref") for id_, row in rows.items()}
+    pins = {id_: ref for id_, ref in refs.items() if isinstance(ref, str)}
     return pins | {id_: pins[old] for id_, old in former.items() if id_ not in pins and old in pins}
 
 
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
-    """Return the hashes of the inputs of questions, by which a suite is known again within this process."""
-    return frozenset(
-        hash(row["input"])
-        for row in rows
-        if isinstance(row, dict) and isinstance(row.get("input"), str)
-    )
+    """Return the hashes of questions' inputs, by which a suite is known again within this process."""
+    inputs = (row.get("input") for row in rows if isinstance(row, dict))
+    return frozenset(hash(text) for text in inputs if isinstance(text, str))
 
 
 def list_words(rows: Iterable[Any]) -> frozenset[int]:
@@ -272,8 +256,16 @@ def list_runs(root: Path) -> Iterator[str]:
         yield from filter(STORED_PATH.fullmatch, names)
 
 
+def _read_working(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
+    """Yield the header of each artifact of a kind that the store has as a file."""
+    for name in list_below(root, kind.folder):
+        id_, _, suffix = name.partition(".")
+        if suffix == "yaml" and is_id(id_):
+            yield StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{name}"))
+
+
 def _read_origin(root: Path, path: str) -> ArtifactOrigin:
-    """Return what an artifact's file says of its origin; its `x_source` is read alone, for the rest may be long."""
+    """Return a file's origin; its `x_source` is read alone, because the rest may be long."""
     with suppress(LoadError):
         data = read_below(root, path, LARGE_FILE)
         if block := _BLOCK.search(data):

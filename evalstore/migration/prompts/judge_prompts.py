@@ -1,4 +1,4 @@
-"""Turns a program's own prompt into the template of a judge, and tells by its parts whether a text is such a prompt."""
+"""Turns a program's own prompt into a judge's template, and knows such a prompt by its parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InstalledPrompt:
 
 
 def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
-    """Return the prompt among some texts, by its hash or else by its parts; or a clause that says why there is none."""
+    """Return the prompt among some texts, by its hash or its parts; or a clause on why there is none."""
     texts = sorted(
         {prompt.words: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
     )
@@ -85,7 +85,7 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
 def draft_given_judge(
     value: Mapping[str, Any], file: str, ours: Mapping[str, Any]
 ) -> ArtifactDraft:
-    """Return the judge that a user gives for one of a table, from a file of the form that judges have here.
+    """Return the judge that a user gives for a table's, from a file in the form of judges here.
 
     In a store it is what was given, also where it was edited since: it is the user's own.
     """
@@ -97,28 +97,23 @@ def draft_given_judge(
 
 
 def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTable) -> JudgePrompts:
-    """Return the judges among artifacts of a store that once took a program's words; they are kept as they are."""
+    """Return the judges of a store that once took a program's words; they are kept as they are."""
     judges = {draft.id: draft for value in values for draft in _read_stored_judge(value, table)}
     return JudgePrompts(judges)
 
 
 def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator[ArtifactDraft]:
     value = restore_judge(value)
-    source = value.get("x_source")
-    origin = (
-        source.get("prompt")
-        if isinstance(source, dict) and source.get("format") == table.format
-        else None
-    )
+    source, origin = value.get("x_source"), None
+    if isinstance(source, dict) and source.get("format") == table.format:
+        origin = source.get("prompt")
     if not isinstance(origin, dict) or not isinstance(value.get("template"), str):
         return
     row = next((row for row in table.prompts if origin.get("judge") == row.judge), None)
     if row is None:
-        yield from (
-            draft_given_judge(value, str(origin.get("file", "")), judge)
-            for judge in table.judges
-            if judge["id"] == origin.get("judge")
-        )
+        given = [judge for judge in table.judges if judge["id"] == origin.get("judge")]
+        file = str(origin.get("file", ""))
+        yield from (draft_given_judge(value, file, judge) for judge in given)
         return
     text, model = restore_text(value["template"], row), value.get("model")
     system = model.get("system") if isinstance(model, dict) else None
@@ -140,7 +135,7 @@ def render_template(text: str, row: PromptRow) -> str:
 
 
 def restore_text(template: str, row: PromptRow) -> str:
-    """Return the prompt of which `render_template` made a template; another text where the template was edited."""
+    """Return the prompt that `render_template` made a template of; another text if that was edited."""
     fills = {fill: place for place, fill in row.places.items()}
     pieces = re.split("(" + "|".join(re.escape(fill) for fill in fills) + ")", template)
     words = (piece.replace("{{ brace }}", "{").replace("{{ braces }}", "{{") for piece in pieces)
@@ -183,7 +178,7 @@ def _split_format(text: str) -> Sequence[tuple[str, str]]:
 
 
 class _Syntax(NamedTuple):
-    """How a program writes places: `split` gives words, each with the place behind it, `quote` writes words."""
+    """How a program writes places: `split` gives words and the place behind each, `quote` writes words."""
 
     split: Callable[[str], Iterable[tuple[str, str]]]
     quote: Callable[[str], str]

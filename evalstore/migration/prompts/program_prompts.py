@@ -1,4 +1,4 @@
-"""Finds the prompts of a legacy program in the folder where it is installed, or in the judges of a store."""
+"""Finds a legacy program's prompts in the folder where it is installed, or in a store's judges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -59,29 +60,29 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
     stored = _read_stored_judges(store, table)
     if program is None:
         return stored
-    found = {row.judge: _find_prompt(program, row) for row in table.prompts}
-    judges = {
-        row.judge: draft_own_judge(prompt, row, table)
-        for row in table.prompts
-        if isinstance(prompt := found[row.judge], InstalledPrompt)
-    }
-    problems = {judge: problem for judge, problem in found.items() if isinstance(problem, str)}
-    given = {judge["id"]: _read_given_judge(program, judge) for judge in table.judges}
-    judges |= {id_: draft for id_, draft in given.items() if isinstance(draft, ArtifactDraft)}
-    problems |= {id_: problem for id_, problem in given.items() if isinstance(problem, str)}
-    absent = f"{table.no_prompt}, and --judges-from has no "
-    problems |= {
-        id_: f"{absent}{id_}.yaml"
-        for id_, found in given.items()
-        if found is None and id_ not in problems
-    }
+    judges: dict[str, ArtifactDraft] = {}
+    problems: dict[str, str] = {}
+    for row in table.prompts:
+        prompt = _find_prompt(program, row)
+        if isinstance(prompt, InstalledPrompt):
+            judges[row.judge] = draft_own_judge(prompt, row, table)
+        else:
+            problems[row.judge] = prompt
+    for judge in table.judges:
+        id_, given = judge["id"], _read_given_judge(program, judge)
+        if isinstance(given, ArtifactDraft):
+            judges[id_] = given
+        elif given is not None:
+            problems[id_] = given
+        elif id_ not in problems:
+            problems[id_] = f"{table.no_prompt}, and --judges-from has no {id_}.yaml"
     return JudgePrompts({**stored.judges, **judges}, problems, table.no_prompt)
 
 
 def _read_given_judge(
     program: ProgramFolder, ours: Mapping[str, Any]
 ) -> ArtifactDraft | str | None:
-    """Return the judge that stands in the folder for one of a table; why it cannot, or None where none does."""
+    """Return the folder's judge for one of a table, or why it cannot be used; None where there is none."""
     name = f"{ours['id']}.yaml"
     path = next((path for path in program.paths if PurePosixPath(path).name == name), None)
     if path is None:
@@ -105,20 +106,14 @@ def _read_given_judge(
 
 
 def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | str:
-    pairs = ((path, pattern) for path in program.paths for pattern in row.files)
     # The whole path is compared, as the folder may lie within the program.
     top = program.root.absolute()
-    paths = [
-        (path, pattern)
-        for path, pattern in pairs
-        if PurePosixPath((top / path).as_posix()).match(pattern)
-    ]
+    wholes = [(path, PurePosixPath((top / path).as_posix())) for path in program.paths]
+    paths = [(path, one) for path, whole in wholes for one in row.files if whole.match(one)]
     if not paths:
         return f"--judges-from has no {' and no '.join(row.files)}"
-    texts = (
-        prompt for path, pattern in paths for prompt in _read_texts(program.root, path, pattern)
-    )
-    return select_prompt(texts, row)
+    texts = (_read_texts(program.root, path, pattern) for path, pattern in paths)
+    return select_prompt(chain.from_iterable(texts), row)
 
 
 def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledPrompt]:
@@ -147,11 +142,8 @@ def _list_literals(code: str) -> list[str]:
             tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _list_files(top: Path) -> Iterator[str]:
@@ -170,12 +162,10 @@ def _list_files(top: Path) -> Iterator[str]:
             raise RefusedError(
                 f"{top} has more than {_ENTRY_LIMIT:,} files to look through", hint=hint
             )
-        paths = (Path(folder, name) for name in sorted(files))
-        yield from (
-            path.relative_to(top).as_posix()
-            for path in paths
-            if path.is_file() and not path.is_symlink()
-        )
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(top).as_posix()
 
 
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:

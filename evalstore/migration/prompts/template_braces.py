@@ -20,5 +20,5 @@ def escape_literal(text: str) -> str:
 
 
 def find_template_variables(template: str) -> dict[str, str]:
-    """Return the variables that a check must set for a template made with `escape_braces` or `escape_literal`."""
+    """Return the variables that a check must set for a template of `escape_braces` or `escape_literal`."""
     return {name: text for name, text in BRACES.items() if f"{{{{ {name} }}}}" in template}
