@@ -51,7 +51,7 @@ _SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 
 
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
-    """Return an extraction with a remark on each case that has a key twice, and a note on each such key elsewhere."""
+    """Return an extraction with a remark on each case that has a key twice, and notes on keys elsewhere."""
     files = [document, *(case.document for case in extraction.cases if case.document)]
     if not any(file.doubled for file in files):
         return extraction
@@ -66,23 +66,16 @@ def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
             if place:
                 remarks.setdefault(place, []).append(_describe_key(key))
             else:
-                beside = None if file is document else file
-                notes.append(
-                    MigrationNote(
-                        key.pointer, MigrationOutcome.MIGRATED, _describe_key(key), document=beside
-                    )
-                )
-    cases = (
-        replace(
-            case,
-            remarks=(
-                *case.remarks,
-                *remarks.get((id(case.document or document), case.pointer), ()),
-            ),
-        )
-        for case in extraction.cases
-    )
-    return replace(extraction, cases=tuple(cases), notes=(*extraction.notes, *notes))
+                outcome, other = MigrationOutcome.MIGRATED, None if file is document else file
+                note = MigrationNote(key.pointer, outcome, _describe_key(key), document=other)
+                notes.append(note)
+
+    def remark(case: LegacyCase) -> LegacyCase:
+        own = remarks.get((id(case.document or document), case.pointer), ())
+        return replace(case, remarks=(*case.remarks, *own))
+
+    cases = tuple(map(remark, extraction.cases))
+    return replace(extraction, cases=cases, notes=(*extraction.notes, *notes))
 
 
 def _describe_key(key: DoubledKey) -> str:
@@ -111,7 +104,7 @@ def _add_judge_loss(case: LegacyCase, drafts: Mapping[str, ArtifactDraft]) -> Le
 
 
 def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[JudgeFacts]:
-    """Yield the facts on each judge that a rubric asks; a judge of no draft is not known to be the grader's."""
+    """Yield the facts on each judge that a rubric asks; one without a draft counts as ours."""
     if isinstance(value, list):
         for item in value:
             yield from _find_judges(item, drafts)
@@ -126,7 +119,7 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
+    """Return what a format's reader extracts from a file, with a note on each key that no grader reads."""
     extraction = _load_reader(table).read(legacy, table)
     drafts = tuple(map(legacy.prompts.put_words, _select_used(extraction)))
     extraction = replace(extraction, drafts=drafts)
@@ -151,7 +144,7 @@ def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
 
 
 def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> dict[str, Any]:
-    """Return the value of the source that `main` stands for, under "", and of its companion files by their paths.
+    """Return the value of the source that `main` stands for, under "", and of companion files by path.
 
     `rubrics` are those its questions pin, by reference.
     """
@@ -168,21 +161,19 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
     kept = _unfold(source["kept"], main, f"{kind}/{main.get('id')}") if kind else source["kept"]
     rows = [_unfold_row(row, rubrics) for row in main.get("questions", ())]
     cases = [(row["x_source"], restore_case(row, table.mirrors)) for row in rows]
-    unmapped = [
-        item for item in main.get("x_unmapped", ()) if "pointer" in item
-    ]  # else it is a line of no document
+    # What has no pointer is a line of no document.
+    unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]
     cases += [(item, decode_value(item["value"])) for item in unmapped]
-    return {
-        path: restore_root(
-            remainder,
-            [(place["pointer"], case) for place, case in cases if place.get(BESIDE, "") == path],
-        )
-        for path, remainder in {"": kept, **source.get(BESIDE, {})}.items()
-    }
+    files: dict[str, Any] = {}
+    for path, remainder in {"": kept, **source.get(BESIDE, {})}.items():
+        own = [(place, case) for place, case in cases if place.get(BESIDE, "") == path]
+        placed = [(place["pointer"], case) for place, case in own]
+        files[path] = restore_root(remainder, placed)
+    return files
 
 
 def has_remainder(table: FormatTable) -> bool:
-    """Whether the artifacts of a format store the remainder of their source, as its reader has no `restore`."""
+    """Whether a format's artifacts store the remainder of their source: its reader has no `restore`."""
     return not hasattr(_load_reader(table), "restore")
 
 

@@ -1,4 +1,4 @@
-"""Reads AI Agents Test: exported Drupal entities, whose fields are lists of one value and hold YAML within YAML."""
+"""Reads AI Agents Test: exported Drupal entities, with lists of one value and YAML within YAML."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ODD = "{} is neither wanted nor forbidden"
 
 @dataclass(slots=True)
 class _Rules:
-    """The rules of a test: demands on tools, an instruction for a judge, and leftovers that no check expresses."""
+    """The rules of a test: demands on tools, an instruction for a judge, and what no check expresses."""
 
     tools: dict[str, None] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
@@ -75,12 +75,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     cases = read_rows(
         root["tests"], ("tests",), _label_test, partial(_read_test, table=table, judge=judge)
     )
-    share = [
-        MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE)
-        for key in (table.form["share"],)
-        if key in root
-    ]
-    return Extraction("group", dataset, cases, (judge,), tuple(share))
+    share = [key for key in (table.form["share"],) if key in root]
+    notes = [MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE) for key in share]
+    return Extraction("group", dataset, cases, (judge,), tuple(notes))
 
 
 def _label_test(raw: Any, _: int) -> RowLabel:
@@ -162,12 +159,13 @@ def _has_value(items: Any) -> bool:
 def _read_messages(value: Any) -> list[dict[str, Any]]:
     """Return the messages of a conversation; none where any item is not a message."""
     messages = value if isinstance(value, list) else []
-    roles = [
-        item.get("role")
-        for item in messages
-        if isinstance(item, dict) and isinstance(item.get("content"), str)
-    ]
-    return messages if len(roles) == len(messages) and all(role in _ROLES for role in roles) else []
+    return messages if all(map(_is_message, messages)) else []
+
+
+def _is_message(item: Any) -> bool:
+    if not isinstance(item, dict) or not isinstance(item.get("content"), str):
+        return False
+    return item.get("role") in _ROLES
 
 
 def _read_rules(
@@ -175,25 +173,18 @@ def _read_rules(
 ) -> tuple[_Rules, list[MigrationNote]]:
     if value and not isinstance(value, dict):
         raise LoadError(f"rules is {describe_type(value)} where a mapping of rules belongs")
-    rules, notes = _Rules(), []
+    rules, reasons = _Rules(), list[str]()
     for key, rule in (value or {}).items():
         # One key of the rules is an instruction for a judge; every other key is a rule about a
         # tool.
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
-            notes += [
-                MigrationNote(at, MigrationOutcome.UNMAPPED, reason)
-                for reason in _add_demand(rule, rules, form)
-            ]
+            reasons += _add_demand(rule, rules, form)
         elif rule and key not in form["leftovers"]:
             rules.leftovers.append({"rule": key, "value": rule})
-            notes.append(
-                MigrationNote(
-                    at, MigrationOutcome.UNMAPPED, _NO_TOOL.format(make_excerpt(str(key)))
-                )
-            )
-    return rules, notes
+            reasons.append(_NO_TOOL.format(make_excerpt(str(key))))
+    return rules, [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in reasons]
 
 
 def _add_demand(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> list[str]:

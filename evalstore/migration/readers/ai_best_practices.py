@@ -1,4 +1,4 @@
-"""Reads suites of Drupal's AI best practices: substrings, `php -l` and line counts become exact checks."""
+"""Reads suites of Drupal's AI best practices: substrings, `php -l` and line counts become checks."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def restore(
 ) -> Any:
     """Return the suite of a dataset and its rubrics. Raises `RefusedError` for what the format cannot express."""
     table = table.select_dialect(main.get("x_source", {}).get("dialect"))
-    cases = [
-        (question.get("x_source", {}).get("pointer", ""), _restore_case(question, rubrics, table))
-        for question in main["questions"]
-    ]
+    cases: list[tuple[str, Any]] = []
+    for question in main["questions"]:
+        pointer = question.get("x_source", {}).get("pointer", "")
+        cases.append((pointer, _restore_case(question, rubrics, table)))
     return restore_suite(main, cases, table)
 
 
@@ -164,20 +164,16 @@ def _find_case_problem(raw: Any, table: FormatTable) -> str:
 def _build_question(
     raw: Mapping[str, Any], label: str, readings: Mapping[str, ValueReading], table: FormatTable
 ) -> dict[str, Any]:
-    """Return the question; values that its checks alone would not restore are in the `kept` of its `x_source`."""
+    """Return the question; the `kept` of its `x_source` has the values that its checks do not restore."""
     mapped_keys = {table.id, table.input, *readings}
     metadata = {key: encode_value(value) for key, value in raw.items() if key not in mapped_keys}
     source: dict[str, Any] = {} if is_same_data(label, raw[table.id]) else {"id": raw[table.id]}
-    checks = {
-        row.key: (row, make_check(row, readings[row.key].value))
-        for row in table.checks
-        if row.key in readings
-    }
-    remainder = {
-        key: encode_value(raw[key])
-        for key, (row, check) in checks.items()
-        if not check or not is_same_data(restore_value(check, row), raw[key])
-    }
+    remainder: dict[str, Any] = {}
+    for row in table.checks:
+        if row.key in readings:
+            check = make_check(row, readings[row.key].value)
+            if not check or not is_same_data(restore_value(check, row), raw[row.key]):
+                remainder[row.key] = encode_value(raw[row.key])
     return {
         "id": label,
         "input": raw[table.input],
@@ -190,7 +186,9 @@ def make_check(row: CheckRow, value: Any) -> dict[str, Any] | None:
     """Return the check that a value asks for; None where it asks for nothing."""
     if value is None or value is False or value in ([], {}):
         return None
-    params = value if row.options else {row.into: value} if row.into else {}
+    params = {row.into: value} if row.into else {}
+    if row.options:
+        params = value
     return {"kind": row.kind, **params, **row.parameters}
 
 
@@ -216,7 +214,7 @@ def restore_legacy_case(
 def restore_suite(
     dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: FormatTable
 ) -> dict[str, Any]:
-    """Return the legacy file of a dataset and its cases, each with its pointer in the source (empty: at the end)."""
+    """Return the legacy file of a dataset; cases come with their pointers (empty: at the end)."""
     source = dataset.get("x_source", {})
     unmapped = [
         (item["pointer"], decode_value(item["value"])) for item in dataset.get("x_unmapped", ())
@@ -250,22 +248,21 @@ def _restore_id(question: Mapping[str, Any], source: Mapping[str, Any], table: F
     return original if own_name.fullmatch(name) else name
 
 
+def _strip_check(check: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a check asks for, without its id and what nothing reads."""
+    return {key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)}
+
+
 def _restore_graded_keys(
     checks: Sequence[Mapping[str, Any]], remainder: Mapping[str, Any], table: FormatTable
 ) -> dict[str, Any]:
-    plain = [
-        {key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)}
-        for check in checks
-    ]
-    checks_by_key = _group_by_key(plain, table)
+    checks_by_key = _group_by_key(list(map(_strip_check, checks)), table)
     values = {}
     for row in table.checks:
         check = checks_by_key.get(row.key)
-        if (
-            row.key in remainder
-            and make_check(row, read_value(remainder[row.key], row).value) == check
-        ):
-            values[row.key] = remainder[row.key]
+        kept = remainder.get(row.key)
+        if row.key in remainder and make_check(row, read_value(kept, row).value) == check:
+            values[row.key] = kept
         elif check:
             values[row.key] = restore_value(check, row)
     return values

@@ -1,4 +1,4 @@
-"""Reads legal_eval_v1: rows graded by weighted criteria (negative: must be absent), by references, or by choice."""
+"""Reads legal_eval_v1: rows graded by weighted criteria (negative: absence), references, or choice."""
 
 from __future__ import annotations
 
@@ -85,16 +85,15 @@ def _read_row(case: CaseRow, table: FormatTable, judges: Mapping[str, ArtifactDr
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
-    mapped = {
-        field: row[key]
-        for key, field in table.mirrors.items()
-        if field and row.get(key) is not None
-    }
+    question: dict[str, Any] = {}
+    for key, field in table.mirrors.items():
+        if field and row.get(key) is not None:
+            question[field] = row[key]
+    question["id"] = name
     answers = row.get("reference_answers")
-    expected = (
-        {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
-    )
-    return mapped | {"id": name} | expected
+    if answers and row["task_type"] == "reference_qa":
+        question["expected"] = "\n".join(answers)
+    return question
 
 
 def _find_own_prompt(
@@ -111,7 +110,7 @@ def _find_own_prompt(
 
 
 def _build_context(row: Mapping[str, Any], prompt: PromptRow | None) -> dict[str, Any]:
-    """Return the context that a prompt shows: the conversation as the program writes it, with texts trimmed."""
+    """Return the context that a prompt shows: the conversation in the program's layout, trimmed."""
     if prompt is None or prompt.context is None:
         return {}
     turns = row.get("messages") or [{"role": "user", "content": row["prompt"]}]
@@ -243,7 +242,9 @@ def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
 def _read_weight(criterion: Mapping[str, Any]) -> Any:
     # Python: true counts as the weight 1, false as 0.
     weight = criterion.get("weight")
-    return 1 if weight is None else int(weight) if isinstance(weight, bool) else weight
+    if weight is None:
+        return 1
+    return int(weight) if isinstance(weight, bool) else weight
 
 
 def _find_policy(
@@ -260,31 +261,29 @@ def _grade_by_criteria(
 ) -> RubricParts:
     policy, reasons = _find_policy(row, form)
     judge, criteria = judges[policy["judge"]], row["rubric"]
-    ids = make_check_ids(
-        (one["id"], one["title"], f"criterion_{place}")
-        for place, one in enumerate(criteria, start=1)
-    )
-    checks = [
-        {
+    places = enumerate(criteria, start=1)
+    ids = make_check_ids((one["id"], one["title"], f"criterion_{place}") for place, one in places)
+    checks: list[dict[str, Any]] = []
+    weights: dict[str, Any] = {}
+    for id_, criterion in zip(ids, criteria, strict=True):
+        weight = _read_weight(criterion)
+        check = {
             "id": id_,
             "kind": "llm_judge",
             "description": criterion["title"],
             "judge_prompt_ref": judge.ref,
             "variables": _fill_variables(criterion, policy, judge),
-            **({"negate": True} if _read_weight(criterion) < 0 else {}),
         }
-        for id_, criterion in zip(ids, criteria, strict=True)
-    ]
-    weights = dict(zip(ids, (abs(_read_weight(criterion)) for criterion in criteria), strict=True))
-    return _build_rubric(
-        checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}
-    ), reasons
+        checks.append(check | ({"negate": True} if weight < 0 else {}))
+        if abs(weight) != 1:
+            weights[id_] = abs(weight)
+    return _build_rubric(checks, form, weights=weights), reasons
 
 
 def _fill_variables(
     criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft
 ) -> dict[str, str]:
-    """Return the variables of a check: the criterion in the words that the program takes, trimmed as it does."""
+    """Return a check's variables: the criterion in the words that the program takes, trimmed alike."""
     texts = (str(criterion.get(key) or "").strip() for key in (policy["criterion"], "title", "id"))
     return {
         "criterion": next(filter(None, texts), "criterion"),

@@ -1,9 +1,9 @@
-"""Reads OpenRubricRL: a rubric becomes one judge, as the program asks a model once for one score over all criteria."""
+"""Reads OpenRubricRL: a rubric becomes one judge, asked once for a score over all criteria."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -82,28 +82,28 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         *([_DISCRETE] if _list_grades(root, table.form) else []),
     ]
     rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
-    why = _UNMEASURED if blends else _ALONE
-    notes = tuple(
-        MigrationNote(
-            ("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {name}: {why}"
-        )
-        for index, name in enumerate(make_excerpt(metric["name"]) for metric in metrics)
+    notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
+    case = LegacyCase(
+        (),
+        root,
+        classify_losses(reasons),
+        tuple(reasons),
+        rubric=rubric,
+        notes=notes,
+        remarks=(_BAR,),
     )
-    outcome = classify_losses(reasons)
-    return Extraction(
-        dialect,
-        cases=(
-            LegacyCase(
-                (), root, outcome, tuple(reasons), rubric=rubric, notes=notes, remarks=(_BAR,)
-            ),
-        ),
-        drafts=(judge,),
-        notes=tuple(_find_odd_values(root, table.form)),
-    )
+    odd_values = tuple(_find_odd_values(root, table.form))
+    return Extraction(dialect, cases=(case,), drafts=(judge,), notes=odd_values)
+
+
+def _note_metrics(metrics: Sequence[Mapping[str, Any]], why: str) -> Iterator[MigrationNote]:
+    for index, metric in enumerate(metrics):
+        reason = f"the metric {make_excerpt(metric['name'])}: {why}"
+        yield MigrationNote(("hybrid_metrics", index), MigrationOutcome.UNMAPPED, reason)
 
 
 def _find_odd_values(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[MigrationNote]:
-    """Yield a note on each value that the schema of the format does not have, and that no score here depends on."""
+    """Yield a note on each value outside of the format's schema that no score here depends on."""
     domain, scale = root.get("domain"), root["scale"]
     for pointer, value, known in (
         (("domain",), domain, form["domains"]),
@@ -163,22 +163,19 @@ def _build_per_criterion(
     )
     judge = _build_judge(root, template, form, "criterion")
     criteria = root["criteria"]
-    ids = make_check_ids(
-        (item["name"], f"criterion_{number}") for number, item in enumerate(criteria, start=1)
-    )
-    checks = [
-        {
+    places = enumerate(criteria, start=1)
+    ids = make_check_ids((item["name"], f"criterion_{number}") for number, item in places)
+    variables = find_template_variables(template)
+    checks: list[dict[str, Any]] = []
+    for id_, criterion in zip(ids, criteria, strict=True):
+        check = {
             "id": id_,
             "kind": "llm_judge",
             "description": criterion["name"],
             "judge_prompt_ref": judge.ref,
-            "variables": {
-                "criterion": _render_criterion(criterion, form),
-                **find_template_variables(template),
-            },
         }
-        for id_, criterion in zip(ids, criteria, strict=True)
-    ]
+        text = _render_criterion(criterion, form)
+        checks.append(check | {"variables": {"criterion": text, **variables}})
     weights = {id_: criterion["weight"] for id_, criterion in zip(ids, criteria, strict=True)}
     value = _build_rubric(root, checks, {"weights": weights})
     return judge, ArtifactDraft(
@@ -187,7 +184,7 @@ def _build_per_criterion(
 
 
 def _list_grades(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[str]:
-    """Return the grades of a discrete scale, which are whole numbers; none where there are others, or too many."""
+    """Return the grades of a discrete scale in whole numbers; none for others, or too many."""
     scale = root["scale"]
     low, high = scale["min"], scale["max"]
     is_whole = scale.get("type") == "discrete" and low % 1 == 0 and high % 1 == 0
@@ -253,10 +250,8 @@ def _render_about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
 
 def _render_criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
     lines = [form["criterion"].format_map(criterion)]
-    lines += [
-        form["part"].format(**part)
-        for part in _select_mappings(criterion.get("subcriteria"), _PART)
-    ]
+    parts = _select_mappings(criterion.get("subcriteria"), _PART)
+    lines += [form["part"].format(**part) for part in parts]
     levels = criterion.get("examples")
     levels = levels if isinstance(levels, dict) else {}
     for level in form["levels"]:

@@ -1,4 +1,4 @@
-"""Reads skill-creator suites: a judge is asked each statement about an answer; the score is the share that holds."""
+"""Reads skill-creator suites: a judge is asked each statement; the score is the share that holds."""
 
 from __future__ import annotations
 
@@ -148,13 +148,11 @@ def _label_row(row: Any, place: int) -> RowLabel:
     id_ = row.get("id") if isinstance(row, dict) else None
     if isinstance(id_, str | int) and id_ != "" and not isinstance(id_, bool):
         return RowLabel(str(id_))
-    problem = (
-        "it has no id"
-        if id_ is None
-        else f"its id is {describe_type(id_)}"
-        if id_ != ""
-        else "its id is empty"
-    )
+    problem = f"its id is {describe_type(id_)}"
+    if id_ is None:
+        problem = "it has no id"
+    elif id_ == "":
+        problem = "its id is empty"
     return RowLabel(str(place), remarks=(f"{problem}: it is called {place}, by its place",))
 
 
@@ -259,7 +257,7 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
 
 
 def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> None:
-    """Add the expected outcome as a statement, where the program grades it: it weighs as much as all others."""
+    """Add the expected outcome as a statement, if the program grades it: it weighs as much as all others."""
     outcome = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), "")
     if not form["goal"] or not outcome:
         return
@@ -290,7 +288,7 @@ def _list_statements(
 def _add_statement(
     value: Any, at: Pointer, checks: CaseChecks, form: Mapping[str, Any], *, name: str = ""
 ) -> str:
-    """Add the check of one statement and return its id; without words, or about files, it becomes a leftover."""
+    """Add one statement's check and return its id; without words, or about files, it is a leftover."""
     source: Mapping[str, Any] = value if isinstance(value, dict) else {}
     # A statement is a text, or an object with its text under one of several keys.
     words = (value, *map(source.get, form["texts"]))

@@ -1,4 +1,4 @@
-"""Reads AgentEvals suites: the dialects of EVAL.yaml and raw case files, graded as AgentV's runner grades them."""
+"""Reads AgentEvals suites: dialects of EVAL.yaml and raw case files, graded as AgentV's runner does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ from evalstore.migration.readers.agentevals.dialects import (
     find_dialects,
     load_dialect,
 )
-from evalstore.migration.readers.agentevals.grading import CrashError, SuiteContext, SuitePart
+from evalstore.migration.readers.agentevals.grading import (
+    CrashError,
+    Grading,
+    SuiteContext,
+    SuitePart,
+)
 from evalstore.migration.readers.agentevals.inheritance import build_scope, grade_case
 from evalstore.migration.readers.agentevals.rubrics import compile_rubric
 from evalstore.migration.suites.suite_names import find_suite_name
@@ -83,9 +88,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
     at: Pointer = (key,) if key else ()
     sidecar = None if isinstance(value, dict) else _find_sidecar(legacy)
-    # Rows inherit from their sidecar what cases inherit from their suite.
-    root = value if isinstance(value, dict) else sidecar.value if sidecar else {}
-    items = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
+    if isinstance(value, dict):
+        root, items = value, None if key == _SCENARIOS else value.get(key)
+    else:  # rows inherit from their sidecar what cases inherit from their suite
+        root, items = sidecar.value if sidecar else {}, value
     places, place_notes = _find_places(items, at, legacy)
     evidence = find_dialects(root, [place.raw for place in places], table)
     if not legacy.dialect and (tie := describe_tie(evidence, len(places))):
@@ -109,7 +115,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
-    """Yield a note on a name that is not in the form of the specification, which the runner does not ask for."""
+    """Yield a note on a name outside of the specification's form, which the runner does not demand."""
     name = root.get("name") if isinstance(root, dict) and dialect in _SPECIFIED else None
     if isinstance(name, str) and not _NAME.fullmatch(name):
         yield MigrationNote(
@@ -120,7 +126,7 @@ def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
 def _find_places(
     items_or_path: Any, at: Pointer, legacy: LegacySource
 ) -> tuple[list[_CasePlace], list[MigrationNote]]:
-    """Return the cases in order, those of included files in place, and notes on files that cannot be included."""
+    """Return the cases in order, included files in place, and notes on files that cannot be included."""
     places: list[_CasePlace] = []
     notes: list[MigrationNote] = []
     documents: list[Document] = []
@@ -247,6 +253,13 @@ def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
     )
 
 
+def _list_unscored_reasons(grading: Grading) -> list[str]:
+    """Return why nothing of a case is scored; empty where something is."""
+    if grading.terms:
+        return []
+    return [_UNSCORED if grading.unmapped else _NOTHING]
+
+
 def _read_case(
     place: _CasePlace, suite: SuiteContext, *, label: str, notes_before: tuple[str, ...]
 ) -> _CaseResult:
@@ -260,14 +273,15 @@ def _read_case(
         raw, scope, input_, reads=_find_template_names(judges.values())
     )
     partial = any("x_unmapped" in draft.value for draft in (result.rubric, *result.inner))
+    several = len(_list_or_empty(suite.root.get("prompts"))) > 1
     lossy = [
         *grading.lossy,
         *losses,
         *([_PARTIAL] if partial and grading.terms else []),
         *([_NO_INPUT] if input_ is None else []),
         *([_TURNS] if "turns" in raw else []),
-        *([_PROMPTS] if len(_list_or_empty(suite.root.get("prompts"))) > 1 else []),
-        *([] if grading.terms else [_UNSCORED if grading.unmapped else _NOTHING]),
+        *([_PROMPTS] if several else []),
+        *_list_unscored_reasons(grading),
     ]
     notes = [*grading.notes, *result.notes]
     # Notes on keys of the suite are the same for all of its cases, and are reported once.

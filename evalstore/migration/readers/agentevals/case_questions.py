@@ -1,4 +1,4 @@
-"""Builds the question of a case from its own fields and those of its suite: input, expected answer and criteria."""
+"""Builds a case's question from its fields and its suite's: input, expected answer and criteria."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LAYOUT = "a judge reads the expected answer in another layout than the runner's
 
 
 def find_input(raw: Raw, root: Raw) -> Any:
-    """Return the raw input of a case (a text or messages), with the variables of its prompt; None where it has none."""
+    """Return a case's raw input (a text or messages), with its prompt's variables; None without one."""
     variables = collect_variables(raw, root)
     text = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
     if text is not None:
@@ -76,7 +76,7 @@ def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
 def build_question(
     raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the question of a case (without its id), and losses where its judges read the fields in `reads`."""
+    """Return a case's question without its id, and losses where its judges read the fields in `reads`."""
     messages = read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)
     question: dict[str, Any] = {
@@ -92,15 +92,11 @@ def build_question(
     )
     losses = [_SEVERAL] if "input" in reads and messages and not is_plain(messages) else []
     losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
-    texts = [
-        question["input"],
-        *(question.get(name) for name in ("context", "expected") if name in reads),
-    ]
-    losses += [
-        f"{open_}; it stays as it is"
-        for text in texts
-        if isinstance(text, str) and (open_ := describe_open_places(text, scope))
-    ]
+    texts = [question["input"]]
+    texts += [question.get(name) for name in ("context", "expected") if name in reads]
+    for text in texts:
+        if isinstance(text, str) and (open_ := describe_open_places(text, scope)):
+            losses.append(f"{open_}; it stays as it is")
     return question | ({"metadata": metadata} if holds else {}), losses
 
 

@@ -1,10 +1,11 @@
-"""Reads groups of evaluators, each by its aggregator: averages, counts of passing members, minimum and maximum."""
+"""Reads groups of evaluators by their aggregator: averages, counts of passes, minimum and maximum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.extraction import ArtifactDraft
@@ -94,46 +95,44 @@ def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
     return replace(inner, terms=(group,), unmapped=())
 
 
+def _is_point(member: Term) -> bool:
+    """Whether a member only asks a judge about one point."""
+    check = member.check or {}
+    if check.keys() != {"kind", "judge_prompt_ref", "variables"}:
+        return False
+    is_counted = member.gate is None and not member.negate
+    return is_counted and check["variables"].keys() == {_POINT}
+
+
 def _fold_points(
     term: Term, judges: Mapping[str, ArtifactDraft]
 ) -> tuple[Term, ArtifactDraft | None]:
-    """Return a group of points as one check that asks about each of them, and its judge; else the term as it is.
+    """Return a group of points as one check that asks about each, and its judge; else the term as it is.
 
     So such a group can be a member of what is no plain average.
     """
     checks = [member.check or {} for member in term.members]
     refs = {str(check.get("judge_prompt_ref")) for check in checks}
     is_plain = term.combine == AVERAGE and term.gate is None and not term.unmapped
-    is_of_points = all(
-        check.keys() == {"kind", "judge_prompt_ref", "variables"}
-        and check["variables"].keys() == {_POINT}
-        and member.gate is None
-        and not member.negate
-        for check, member in zip(checks, term.members, strict=True)
-    )
+    is_of_points = all(map(_is_point, term.members))
     judge = ask_about_each(judges.get(next(iter(refs), "")), _POINT)
     if not checks or len(refs) > 1 or not is_plain or not is_of_points or judge is None:
         return term, None
     value = {key: item for key, item in judge.value.items() if not key.startswith("x_")}
     judge = replace(judge, value=value)
-    ids = make_check_ids(
-        (member.name, f"point_{number}") for number, member in enumerate(term.members, start=1)
-    )
+    members = enumerate(term.members, start=1)
+    ids = make_check_ids((member.name, f"point_{number}") for number, member in members)
     weights = make_exact_weights([member.weight for member in term.members])
-    each = [
-        {
-            "id": id_,
-            "text": check["variables"][_POINT],
-            **({"weight": weight} if weight != 1 else {}),
-        }
-        for id_, check, weight in zip(ids, checks, weights, strict=True)
-    ]
+    each: list[dict[str, Any]] = []
+    for id_, check, weight in zip(ids, checks, weights, strict=True):
+        own = {} if weight == 1 else {"weight": weight}
+        each.append({"id": id_, "text": check["variables"][_POINT], **own})
     check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "each": each}
     return replace(term, check=check, members=(), steps=0), judge
 
 
 def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:
-    """Return a group none of whose members can be expressed; the runner skips one whose members it all skips."""
+    """Return a group without an expressible member; the runner skips one whose members it all skips."""
     if not inner.unmapped:
         return Grading(notes=inner.notes) + part.skip("it has no members that count")
     kept = {"reason": "none of its members can be said", "raw": encode_value(part.raw)}
@@ -143,22 +142,19 @@ def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:
 def _average_members(group: Term, aggregator: SuitePart) -> Grading:
     at = aggregator.enter("weights")
     weights = at.raw if isinstance(at.raw, dict) else {}
-    members = tuple(
-        replace(member, weight=replace(at, raw={"weight": weights.get(member.name)}).weight)
-        for member in group.members
-    )
+
+    def weigh(member: Term) -> Term:
+        part = replace(at, raw={"weight": weights.get(member.name)})
+        return replace(member, weight=part.weight)
+
+    members = tuple(map(weigh, group.members))
+    gradings = [Grading((replace(group, members=members),))]
+    if at.raw and not weights:
+        gradings.append(at.ignore("it is not a mapping of names to weights"))
     names = {member.name for member in members}
-    ignored = [
-        at.enter(name).ignore("no member that counts has this name")
-        for name in weights
-        if name not in names
-    ]
-    note = (
-        at.ignore("it is not a mapping of names to weights")
-        if at.raw and not weights
-        else Grading()
-    )
-    return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
+    unknown = [at.enter(name) for name in weights if name not in names]
+    gradings += [part.ignore("no member that counts has this name") for part in unknown]
+    return join_gradings(gradings)
 
 
 def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:
@@ -203,22 +199,23 @@ def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
         return Grading((replace(group, combine=kind[:3]),), (loss,))
     if not 0 <= bar <= 1:
         return "its threshold is not a number from 0 to 1"
+    grading = _average_members(group, aggregator)
+    members = [one.name for one in grading.terms[0].members]
     required = aggregator.get("required")
     # Without a list of names, every member of a safety gate is required.
-    names = (
-        set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
-    )
-    grading = _average_members(group, aggregator)
-    members = grading.terms[0].members
-    gated_members = tuple(
-        replace(member, gate=bar) if names is None or member.name in names else member
-        for member in members
-    )
-    if any(member.gate is not None and member.check is None for member in gated_members):
+    names = map(str, required) if isinstance(required, list) and kind == "safety_gate" else members
+    gated = _gate_members(grading.terms[0].members, set(names), bar)
+    if any(member.gate is not None and member.check is None for member in gated):
         return "a gate of it is a group itself, and groups go one level deep"
-    return replace(
-        grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,)
-    )
+    term = replace(group, members=gated, combine=AVERAGE)
+    return replace(grading, terms=(term,), lossy=(loss,))
+
+
+def _gate_members(
+    members: Sequence[Term], names: Collection[str], bar: Fraction
+) -> tuple[Term, ...]:
+    """Return members of which those with these names must reach the bar."""
+    return tuple(replace(one, gate=bar) if one.name in names else one for one in members)
 
 
 _AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], Grading | str]] = {

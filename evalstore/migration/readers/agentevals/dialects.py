@@ -11,6 +11,7 @@ from evalstore.migration.table import FormatTable
 
 ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
 _LISTS = ("assertions", "assert", "evaluators")
+_TIE = 0.25  # of the cases: where two dialects are closer, the user decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class DialectEvidence:
 def find_dialects(
     root: Mapping[str, Any], cases: list[Any], table: FormatTable
 ) -> list[DialectEvidence]:
-    """Return the dialects with evidence, the most certain first; what few cases show comes behind what many do."""
+    """Return the dialects with evidence, the most certain first; what few cases show comes last."""
     keys = [frozenset(case) if isinstance(case, dict) else frozenset() for case in cases]
     types = [set(_find_check_types(case)) for case in cases]
     root_types = set(_find_check_types(root))
@@ -57,12 +58,10 @@ def find_dialects(
         if "of" in row and row["of"] not in root:
             continue
         whole = _find_evidence(row, root, frozenset(), root_types)
-        parts = {
-            number: _find_evidence(row, {}, *signs)
-            for number, signs in enumerate(zip(keys, types, strict=True))
-        }
-        shown = frozenset(number for number, because in parts.items() if because or whole)
-        if because := whole or next(filter(None, parts.values()), ""):
+        signs = zip(keys, types, strict=True)
+        parts = [_find_evidence(row, {}, *one) for one in signs]
+        shown = frozenset(number for number, because in enumerate(parts) if because or whole)
+        if because := whole or next(filter(None, parts), ""):
             first = evidence.setdefault(
                 row["dialect"],
                 DialectEvidence(row["dialect"], because, tuple(row.get("also", ())), frozenset()),
@@ -75,21 +74,20 @@ def find_dialects(
 
 
 def describe_tie(evidence: Sequence[DialectEvidence], cases: int) -> str:
-    """Return a sentence where about as many cases speak for a second dialect as for the first; else an empty text."""
+    """Return a sentence where about as many cases speak for a second dialect as for the first."""
     for first, other in ((evidence[0], other) for other in evidence[1:]):
         if first.dialect in other.also or other.dialect in first.also:
             continue
         ours, theirs = len(first.cases - other.cases), len(other.cases - first.cases)
         # A case that shows both is mixed in itself, and decides nothing between them.
-        if (
-            ours and theirs and abs(ours - theirs) <= 0.25 * cases
-        ):  # closer: the user decides between two dialects
-            names = " or ".join(
-                f"{found.dialect} ({found.because}: {len(found.cases)} of {cases})"
-                for found in (first, other)
-            )
-            return f"it may be {names}; --dialect decides"
+        if ours and theirs and abs(ours - theirs) <= _TIE * cases:
+            one, two = (_describe_evidence(found, cases) for found in (first, other))
+            return f"it may be {one} or {two}; --dialect decides"
     return ""
+
+
+def _describe_evidence(found: DialectEvidence, cases: int) -> str:
+    return f"{found.dialect} ({found.because}: {len(found.cases)} of {cases})"
 
 
 def is_in_dialect(name: str, row: Mapping[str, Any]) -> bool:

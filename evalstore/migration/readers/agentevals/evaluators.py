@@ -1,4 +1,4 @@
-"""Reads lists of evaluators: each by the row of its type in the table, with its weight, gate and negation."""
+"""Reads lists of evaluators: each by its type's row in the table, with weight, gate and negation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from evalstore.migration.readers.agentevals.grading import (
     CrashError,
     Grading,
     SuitePart,
+    Term,
     join_gradings,
     note_losses,
     parse_number,
@@ -116,11 +117,8 @@ def _grade_member(grading: Grading, part: SuitePart) -> Grading:
     dialect = part.scope.dialect.name
     has_weight = dialect == "D4"
     ignored_keys = ["negate", "required", *(() if has_weight else ("weight",))]
-    notes = [
-        part.enter(key).ignore(f"{key} of a member")
-        for key in ignored_keys
-        if part.raw.get(key, False) is not False
-    ]
+    written = [key for key in ignored_keys if part.raw.get(key, False) is not False]
+    notes = [part.enter(key).ignore(f"{key} of a member") for key in written]
     weight = part.weight if has_weight else Fraction(1)
     old = dialect == "D3" and "_" in part.raw["type"]
     unsure = (
@@ -136,10 +134,11 @@ def _grade_weighted(grading: Grading, part: SuitePart, gate: Fraction | None) ->
     weight, gates = part.weight, part.scope.dialect.gates
     # Dialects without gates do not read `negate` either.
     is_negated = gates and part.get("negate") is True
-    terms = tuple(
-        replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated)
-        for term in grading.terms
-    )
+
+    def weigh(term: Term) -> Term:
+        return replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated)
+
+    terms = tuple(map(weigh, grading.terms))
     nameless = bool(terms) and not gates and not isinstance(part.get("name"), str)
     return replace(grading, terms=terms) + note_losses(_UNNAMED if nameless else "")
 

@@ -1,4 +1,4 @@
-"""The values that evaluators are read into: gradings with terms of a score, losses and notes; and their texts."""
+"""The values that evaluators are read into: gradings with terms of a score, losses, notes; and texts."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def note_unmapped(pointer: Pointer, reason: str) -> Grading:
 
 @dataclass(frozen=True, slots=True)
 class SuitePart:
-    """A part of a suite with its pointer, in the scope of a case: an evaluator, a point, or what says how to grade.
+    """A part of a suite with its pointer, in a case's scope: an evaluator, a point, or how to grade.
 
     `row` is that of an evaluator's type in the table.
     """
@@ -141,23 +141,17 @@ class SuitePart:
         """Return the part at a key, or further below."""
         inner: Any = self.raw
         for step in steps:
-            is_place = isinstance(inner, list) and isinstance(step, int)
-            inner = (
-                inner[step] if is_place else inner.get(step) if isinstance(inner, dict) else None
-            )
+            if isinstance(inner, list) and isinstance(step, int):
+                inner = inner[step]
+            else:
+                inner = inner.get(step) if isinstance(inner, dict) else None
         return SuitePart(inner, (*self.pointer, *steps), self.scope)
 
     @property
     def name(self) -> str:
         """Its name, else its type."""
-        return next(
-            (
-                self.raw[key]
-                for key in ("metric", "name", "id", "type")
-                if isinstance(self.get(key), str)
-            ),
-            "",
-        )
+        names = map(self.get, ("metric", "name", "id", "type"))
+        return next((name for name in names if isinstance(name, str)), "")
 
     @property
     def weight(self) -> Fraction:
@@ -191,35 +185,21 @@ class SuitePart:
 
     def check_keys(self, *places: str) -> Grading:
         """Return losses and notes for its keys, checked against the table's keys for these `places`."""
-        known = {
-            key: row or {}
-            for place in places
-            for key, row in self.scope.form["keys"].get(place, {}).items()
-        }
+        tables = (self.scope.form["keys"].get(place, {}) for place in places)
+        known = {key: row or {} for table in tables for key, row in table.items()}
         dialect = self.scope.dialect.name
         # A key with null counts as absent, as in the runner.
         raw = self.raw if isinstance(self.raw, dict) else {}
         keys = [key for key, value in raw.items() if value is not None]
-        unknown = [key for key in keys if key not in known]
-        too_early = [key for key in keys if key in known and not is_in_dialect(dialect, known[key])]
-        misfits = [
-            key
-            for key in keys
-            if key in known and key not in too_early and not _fits_row(raw[key], known[key])
-        ]
+        unknown = [(*self.pointer, key) for key in keys if key not in known]
+        keys = [key for key in keys if key in known]
+        too_early = [key for key in keys if not is_in_dialect(dialect, known[key])]
+        keys = [key for key in keys if key not in too_early]
+        misfits = [key for key in keys if not _fits_row(raw[key], known[key])]
         return join_gradings(
             [
-                note_losses(
-                    *(
-                        known[key].get("lost", "")
-                        for key in keys
-                        if key in known and key not in too_early
-                    )
-                ),
-                *(
-                    Grading(notes=(note_unknown_key((*self.pointer, key), known),))
-                    for key in unknown
-                ),
+                note_losses(*(known[key].get("lost", "") for key in keys)),
+                *(Grading(notes=(note_unknown_key(at, known),)) for at in unknown),
                 *(self.enter(key).ignore(f"{dialect} has no {key}") for key in too_early),
                 *(self.enter(key).ignore(f"it takes {known[key]['takes']}") for key in misfits),
             ]

@@ -1,4 +1,4 @@
-"""Joins the evaluators of a case with those of its suite, as its dialect does, and finds the threshold of the case."""
+"""Joins a case's evaluators with its suite's, as its dialect does, and finds its threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads graders that ask a model: prompts of the file become judges, rubric points are asked one by one."""
+"""Reads graders that ask a model: prompts of the file become judges, points are asked one by one."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
 
 
 def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Yield the parts of a prompt: template text, the variables that it needs, and a loss (or an empty text)."""
+    """Yield a prompt's parts: template text, the variables that it needs, and a loss (may be empty)."""
     placeholders, position = scope.form["placeholders"], 0
     for match in _PLACEHOLDER.finditer(text):
         yield _escape_words(text[position : match.start()], scope)

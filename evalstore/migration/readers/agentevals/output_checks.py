@@ -1,4 +1,4 @@
-"""Reads checks of the output itself: substrings, beginnings and ends, patterns, JSON, and fields of a JSON answer."""
+"""Reads checks of the output: substrings, beginnings and ends, patterns, JSON, and JSON fields."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def read_substrings(part: SuitePart) -> Grading:
     """Read a text, or for types of several a list of texts, any or all of which must be in the output."""
     value, row, at = part.get("value"), part.row, part.enter("value")
     several = row.get("several", False)
-    items: list[Any] = [value] if not several else value if isinstance(value, list) else []
+    items: list[Any] = [value]
+    if several:
+        items = value if isinstance(value, list) else []
     texts = [text for text in items if isinstance(text, str) and (text or several)]
     if not texts:
         return at.skip(f"its value is not a {'list of texts' if several else 'text'}")
@@ -73,7 +75,7 @@ def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
 
 
 def read_trimmed_text(part: SuitePart) -> Grading:
-    """Read a text that the output begins with, ends with or equals, after both are trimmed as in JavaScript."""
+    """Read a text that the output begins with, ends with or equals, both trimmed as in JavaScript."""
     value = part.get("value")
     if not isinstance(value, str) or not value:
         return part.enter("value").skip("its value is not text")
@@ -127,7 +129,7 @@ def read_fixed_check(part: SuitePart) -> Grading:
 
 
 def read_fields(part: SuitePart) -> Grading:
-    """Read a list of JSON fields, each with path, comparison and weight, as one group of JSON Schema checks."""
+    """Read a list of JSON fields (path, comparison, weight) as one group of JSON Schema checks."""
     items = part.get("fields")
     if not isinstance(items, list) or not items:
         return part.skip("it has no fields")

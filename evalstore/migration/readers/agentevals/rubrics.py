@@ -1,4 +1,4 @@
-"""Compiles terms into a rubric: groups become inner rubrics, one level deep; deeper averages are flattened exactly."""
+"""Compiles terms into a rubric: groups become inner rubrics, deeper averages are flattened exactly."""
 
 from __future__ import annotations
 
@@ -51,26 +51,23 @@ def compile_rubric(
     # Rubrics nest one level: plain averages are folded into their parents, which is exact, before
     # groups are counted.
     top = list(_spread_groups(_unwrap_single_group(terms, set_aside), set_aside))
-    too_deep = [term for term in top if term.check is None and _is_deep(term)]
-    set_aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
-    notes = tuple(
-        MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP) for term in too_deep
-    )
+    notes: list[MigrationNote] = []
+    leaves: list[Term] = []
     inner: list[ArtifactDraft] = []
-    leaves = [
-        _refer_to_inner(term, inner) if term.check is None else term
-        for term in top
-        if term not in too_deep
-    ]
-    if not leaves:
-        value: dict[str, Any] = {
-            "checks": [_UNSCORED if set_aside else _ANYTHING],
-            "scoring": {"combine": AVERAGE},
-        }
-    else:
+    for term in top:
+        if term.check is not None:
+            leaves.append(term)
+        elif _is_deep(term):
+            set_aside.append({"reason": _DEEP, "raw": term.name})
+            notes.append(MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP))
+        else:
+            leaves.append(_refer_to_inner(term, inner))
+    check = _UNSCORED if set_aside else _ANYTHING
+    value: dict[str, Any] = {"checks": [check], "scoring": {"combine": AVERAGE}}
+    if leaves:
         value = _build_value(leaves, AVERAGE, passes)
     value |= {"x_unmapped": set_aside} if set_aside else {}
-    return CompiledRubric(_make_draft(value, pointer), tuple(inner), notes)
+    return CompiledRubric(_make_draft(value, pointer), tuple(inner), tuple(notes))
 
 
 def _unwrap_single_group(
@@ -208,7 +205,7 @@ def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> Arti
 
 
 def make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
-    """Return weights as exact decimals; if one has none, all are scaled to whole numbers, which keeps every score."""
+    """Return weights as exact decimals; if one has none, all are scaled to whole numbers: scores stay."""
     # lcm with 10^12 tells whether a fraction ends within 12 decimals.
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):
         unit = lcm(*[weight.denominator for weight in weights])

@@ -1,4 +1,4 @@
-"""Reads checks of tool calls: trajectories, tools that are used, their order, their arguments, and skills."""
+"""Reads checks of tool calls: trajectories, tools used, their order and arguments, and skills."""
 
 from __future__ import annotations
 
@@ -33,19 +33,16 @@ _BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
 def read_trajectory(part: SuitePart) -> Grading:
-    """Read a trajectory: tools that must be called so often, or in this order; the score is the share found."""
+    """Read a trajectory: tools with counts, or in this order; the score is the share found."""
     mode = part.get("mode")
     if not isinstance(mode, str):
         return part.skip("it has no mode")
-    ignored_keys = ("expected", "args_match") if mode == "any_order" else ("minimums",)
-    notes = (
-        part.enter(key).ignore(f"its mode is {make_excerpt(mode)}")
-        for key in ignored_keys
-        if part.get(key) is not None
-    )
-    return join_gradings(
-        [_read_minimums(part) if mode == "any_order" else _read_calls(part, mode), *notes]
-    )
+    is_free = mode == "any_order"
+    grading = _read_minimums(part) if is_free else _read_calls(part, mode)
+    ignored_keys = ("expected", "args_match") if is_free else ("minimums",)
+    ignored = [part.enter(key) for key in ignored_keys if part.get(key) is not None]
+    reason = f"its mode is {make_excerpt(mode)}"
+    return join_gradings([grading, *(one.ignore(reason) for one in ignored)])
 
 
 def _read_calls(part: SuitePart, mode: str) -> Grading:
@@ -159,7 +156,7 @@ def _is_count(number: Any) -> bool:
 
 
 def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
-    """Return one expected call as a demand on a tool; None where no check compares its arguments in that mode."""
+    """Return one expected call as a demand on a tool; None where no check compares arguments that way."""
     tool, own = {"name": item["tool"]}, part.scope.dialect.args
     args, mode = item.get("args"), item.get("args_match", part.raw.get("args_match", own))
     if args is None or args == _ANY or mode == "ignore":
@@ -169,11 +166,13 @@ def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
     # Until D1 calls may have more arguments than expected; since then, `subset` means that they
     # have no more.
     match = mode if mode == "subset" == own else _ARGS.get(mode)
-    return (
-        None
-        if match is None
-        else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
-    )
+    if match is None:
+        return None
+    return tool | {"args": args} | ({"args_match": match} if match == "exact" else {})
+
+
+def _is_bound(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _read_bounds(item: Any) -> dict[str, Any] | None:
@@ -183,11 +182,9 @@ def _read_bounds(item: Any) -> dict[str, Any] | None:
     if not _is_name(name):
         return None
     bounds = {key: item[key] for key in ("min", "max") if item.get(key) is not None}
-    fits = all(
-        isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0
-        for bound in bounds.values()
-    )
-    if not fits or ("max" in bounds and not bounds.get("min", bounds["max"] + 1) <= bounds["max"]):
+    if not all(map(_is_bound, bounds.values())) or (
+        "max" in bounds and not bounds.get("min", bounds["max"] + 1) <= bounds["max"]
+    ):
         return None  # no count satisfies the bounds, or the minimum is unknown
     return None if bounds == {"min": 0} else {"name": name, **bounds}
 

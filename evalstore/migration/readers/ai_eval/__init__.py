@@ -1,4 +1,4 @@
-"""Reads ai_eval: datasets whose rows pin rubrics, rubrics with two-part versions, judges, and targets with graders."""
+"""Reads ai_eval: datasets that pin rubrics, rubrics with two-part versions, judges, and targets."""
 
 from __future__ import annotations
 
@@ -67,11 +67,8 @@ def _read_row(case: CaseRow, table: FormatTable) -> LegacyCase:
     known = [key for keys in table.form["known"] for key in keys]
     ref, reasons = _parse_rubric_ref(row.get("rubric_ref"))
     reasons += [f"{key}: {reason}" for key, reason in table.form["lost"].items() if row.get(key)]
-    remarks = [
-        f"{key}: {reason}; kept as data"
-        for key, reason in table.form["aside"].items()
-        if row.get(key)
-    ]
+    aside = {key: reason for key, reason in table.form["aside"].items() if row.get(key)}
+    remarks = [f"{key}: {reason}; kept as data" for key, reason in aside.items()]
     remarks += describe_unknown_keys((key for key in row if key not in known), known)
     question = _build_question(row, case.label, table)
     return LegacyCase(
@@ -85,7 +82,7 @@ def _read_row(case: CaseRow, table: FormatTable) -> LegacyCase:
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
-    """Return the question: mirrored fields where their values fit, and the criteria as context for a judge."""
+    """Return the question: mirrored fields that fit, and the criteria as context for a judge."""
     fields = ((key, field) for key, field in table.mirrors.items() if field and key in row)
     mapped = {field: row[key] for key, field in fields if _fits(field, row[key])}
     criteria = (
@@ -107,7 +104,7 @@ def _parse_rubric_ref(value: Any) -> tuple[dict[str, str], list[str]]:
 
 
 def _fits(field: str, value: Any) -> bool:
-    """Whether a question can hold a value; what else is said of an expected tool may be that it is forbidden."""
+    """Whether a question can hold a value; what else is said of an expected tool may forbid it."""
     tools = value if field == "expected_tools" and isinstance(value, list) else []
     return is_question_value(field, value) and not any(
         isinstance(item, dict) and item.keys() - _TOOL for item in tools

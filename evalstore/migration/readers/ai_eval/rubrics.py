@@ -1,8 +1,8 @@
-"""Reads a rubric of ai_eval: the checks that its own executors run are graded, the others are named and set aside."""
+"""Reads a rubric of ai_eval: checks with an executor of its own are graded, others set aside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalstore.checks.kinds import KINDS
@@ -79,22 +79,21 @@ def read_rubric(root: Mapping[str, Any], table: FormatTable) -> Extraction:
         *([_NO_WEIGHT] if _has_no_weight(value["scoring"], value["checks"]) else []),
         *([_TWINS] if len(set(names)) < len(names) else []),
     )
-    remarks = (
-        *(_list_unread_keys(run, root) if executed else ()),
-        *(
-            f"the check {make_excerpt(name)!r} is {id_} here"
-            for id_, name in zip(ids, names, strict=True)
-            if id_ != name
-        ),
-    )
-    notes = tuple(
-        MigrationNote(("checks", index), MigrationOutcome.UNMAPPED, fate.reason)
-        for index, fate in aside.items()
-    )
+    remarks = (*(_list_unread_keys(run, root) if executed else ()), *_note_new_ids(ids, names))
+    notes: list[MigrationNote] = []
+    for index, fate in aside.items():
+        place = ("checks", index)
+        notes.append(MigrationNote(place, MigrationOutcome.UNMAPPED, fate.reason))
     draft = ArtifactDraft(Kind.RUBRIC, "rubric", value, version=version or "", name=root["id"])
     outcome = classify_losses(reasons)
-    case = LegacyCase((), root, outcome, reasons, rubric=draft, notes=notes, remarks=remarks)
+    case = LegacyCase((), root, outcome, reasons, rubric=draft, notes=tuple(notes), remarks=remarks)
     return Extraction("rubric", cases=(case,))
+
+
+def _note_new_ids(ids: Iterable[str], names: Iterable[str]) -> Iterator[str]:
+    for id_, name in zip(ids, names, strict=True):
+        if id_ != name:
+            yield f"the check {make_excerpt(name)!r} is {id_} here"
 
 
 def _find_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer, str] | None:
@@ -149,20 +148,18 @@ def _build_rubric(
     table: FormatTable,
     executed: Sequence[int],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the rubric of the checks that are graded, and their ids; an id that is valid and free stays."""
+    """Return the rubric of the graded checks, and their ids; an id that is valid and free stays."""
     checks = [root["checks"][index] for index in graded]
     names, labels = [check["id"] for check in checks], UniqueLabels()
-    ids = [
-        labels.claim(name if is_id(name) else make_id(make_slug(name) or "check")) for name in names
-    ]
+    good_names = (name if is_id(name) else make_id(make_slug(name) or "check") for name in names)
+    ids = [labels.claim(name) for name in good_names]
+    runs = bool(executed)
     modes = table.form["target_match"]["modes"] if executed else {}
+    converted = [_convert_check(check, modes, executed=runs) for check in checks]
     value = {
         **read_names(root),
-        "checks": [
-            {**_convert_check(check, modes, executed=bool(executed)), "id": id_}
-            for id_, check in zip(ids, checks, strict=True)
-        ],
-        "scoring": _build_scoring(root["scoring"], ids, names, executed=bool(executed)),
+        "checks": [{**check, "id": id_} for id_, check in zip(ids, converted, strict=True)],
+        "scoring": _build_scoring(root["scoring"], ids, names, executed=runs),
         **({"x_unmapped": list(aside)} if aside else {}),
     }
     return value, ids
@@ -171,12 +168,12 @@ def _build_rubric(
 def _convert_check(
     check: Mapping[str, Any], modes: Mapping[str, Any], *, executed: bool
 ) -> dict[str, Any]:
-    """Return a check; of an `executed` one only the keys that the program reads: others would have a meaning here."""
-    # The program ignores case unless the check says otherwise; evalstore's checks always say it.
-    folds = check.get("case_sensitive") is None
-    case = (
-        {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
-    )
+    """Return a check; of an `executed` one only the keys that the program reads, as others mean more here."""
+    case: dict[str, Any] = {}
+    if "values" in check:
+        # The program ignores case unless the check says otherwise; evalstore's checks always say it.
+        folds = check.get("case_sensitive") is None
+        case = {"case_sensitive": False if folds else check["case_sensitive"]}
     data = {"metadata": encode_value(check["metadata"])} if "metadata" in check else {}
     kept = {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS}
     if executed and check["kind"] == _TARGET:

@@ -37,7 +37,7 @@ def parse_version(text: str) -> str | None:
 
 
 def read_version(root: Mapping[str, Any]) -> str | None:
-    """Return the version that a rubric or a judge gives itself; None where what refers to it cannot find it."""
+    """Return the version that a rubric or judge gives itself; None where no reference can find it."""
     written = root.get("version")
     return parse_version(written) if isinstance(written, str) else None
 

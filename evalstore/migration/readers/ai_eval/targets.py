@@ -42,13 +42,11 @@ def read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTabl
     alpha = legacy.dialect == _ALPHA
     judges = {judge["id"]: _build_judge(judge, alpha=alpha) for judge in table.judges}
     rows = {name: table.form["graders"].get(name) for name in names}
-    notes = [
-        MigrationNote(names[name], MigrationOutcome.UNMAPPED, _explain_unmapped(name, row))
-        for name, row in rows.items()
-        if not row or "unmapped" in row
-    ]
-    notes += [note for note, _ in odd_graders]
     mapped = {name: row for name, row in rows.items() if row and "unmapped" not in row}
+    missing = [(name, _explain_unmapped(name, rows[name])) for name in rows if name not in mapped]
+    unmapped = MigrationOutcome.UNMAPPED
+    notes = [MigrationNote(names[name], unmapped, reason) for name, reason in missing]
+    notes += [note for note, _ in odd_graders]
     if not mapped:
         refused = refuse_source("target", ("graders",), "no grader of the target can be said")
         return replace(refused, notes=(*notes, *refused.notes))
@@ -56,11 +54,7 @@ def read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTabl
     reasons = [f"{name}: {row['lossy']}" for name, row in mapped.items() if "lossy" in row]
     reasons += [_APART] if notes else []
     reasons += [_OWN_THRESHOLD] if "question_pass_threshold" in root else []
-    leftovers: list[dict[str, Any]] = [
-        {"grader": name, "reason": _explain_unmapped(name, row)}
-        for name, row in rows.items()
-        if name not in mapped
-    ]
+    leftovers: list[Any] = [{"grader": name, "reason": reason} for name, reason in missing]
     leftovers += [{"grader": item, "reason": note.reason} for note, item in odd_graders]
     value = {
         **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
@@ -80,7 +74,7 @@ def read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTabl
 
 
 def _list_graders(value: Any) -> dict[str, Pointer]:
-    """Return the names of active graders with their pointers, from a list or a mapping of names to switches."""
+    """Return the active graders with their pointers, from a list or a mapping of names to switches."""
     if isinstance(value, list):
         return {
             item: ("graders", index) for index, item in enumerate(value) if isinstance(item, str)
@@ -92,23 +86,21 @@ def _list_graders(value: Any) -> dict[str, Pointer]:
 
 def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
     """Return notes on items of the graders that are not names, are repeated, or bring settings."""
-    items = list(enumerate(value)) if isinstance(value, list) else []
+
+    def note(key: Any, reason: str) -> MigrationNote:
+        return MigrationNote(("graders", key), MigrationOutcome.UNMAPPED, reason)
+
+    nameless: list[tuple[MigrationNote, Any]] = []
+    repeated: list[tuple[MigrationNote, Any]] = []
+    for key, item in enumerate(value) if isinstance(value, list) else ():
+        if not isinstance(item, str):
+            nameless.append((note(key, _NO_NAME.format(describe_type(item))), item))
+        elif item in value[:key]:
+            repeated.append((note(key, _AGAIN.format(make_excerpt(item))), item))
     settings = value.items() if isinstance(value, dict) else ()
-    problems = [
-        (key, item, _NO_NAME.format(describe_type(item)))
-        for key, item in items
-        if not isinstance(item, str)
-    ]
-    names = [(key, item) for key, item in items if isinstance(item, str)]
-    problems += [
-        (key, name, _AGAIN.format(make_excerpt(name))) for key, name in names if name in value[:key]
-    ]
     own = [(key, item) for key, item in settings if item and isinstance(item, dict | list)]
-    problems += [(key, item, _OWN.format(make_excerpt(str(key)))) for key, item in own]
-    return [
-        (MigrationNote(("graders", key), MigrationOutcome.UNMAPPED, reason), item)
-        for key, item, reason in problems
-    ]
+    with_settings = [(note(key, _OWN.format(make_excerpt(str(key)))), item) for key, item in own]
+    return [*nameless, *repeated, *with_settings]
 
 
 def _explain_unmapped(name: str, row: Mapping[str, Any] | None) -> str:

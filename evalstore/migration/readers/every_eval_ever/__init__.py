@@ -1,4 +1,4 @@
-"""Reads Every Eval Ever: the file is stored as a run; its samples become questions, its judges judges with rubrics."""
+"""Reads Every Eval Ever: the file becomes a run, its samples questions, judges judges with rubrics."""
 
 from __future__ import annotations
 
@@ -43,20 +43,18 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _find_json_problems(document: Document) -> dict[Any, str]:
-    """Return what the format's own validator, whose JSON is strict, takes for no JSON, by the key or row it stands in.
+    """Return what the format's own validator takes for no JSON, by the key or row that has it.
 
     It takes no key twice, so that it is unknown which counts, and no number like NaN.
     """
-    twice = [
-        (key.pointer, f"duplicate key {make_excerpt(str(key.pointer[-1]))!r}")
-        for key in document.doubled
-    ]
-    numbers = [
-        (at, "NaN and numbers without end are not JSON")
-        for at in document.opaque
-        if _is_number(document, at)
-    ]
-    return {pointer[0]: problem for pointer, problem in [*twice, *numbers]}
+    problems: dict[Any, str] = {}
+    for key in document.doubled:
+        name = make_excerpt(str(key.pointer[-1]))
+        problems[key.pointer[0]] = f"duplicate key {name!r}"
+    for at in document.opaque:
+        if _is_number(document, at):
+            problems[at[0]] = "NaN and numbers without end are not JSON"
+    return problems
 
 
 def _is_number(document: Document, pointer: Pointer) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the results of an aggregate: rubrics and judges for those that models scored, notes on all others."""
+"""Reads an aggregate's results: rubrics and judges where models scored, notes on all others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = "it is kept in the run"
 
 @dataclass(frozen=True, slots=True)
 class ResultRubric:
-    """The judges of a result, the rubric that asks them, and reasons why new scores can differ from its own."""
+    """A result's judges, the rubric that asks them, and why new scores can differ from its own."""
 
     judges: tuple[ArtifactDraft, ...]
     rubric: ArtifactDraft
@@ -55,35 +55,34 @@ def list_rubrics(
     results: Iterable[Result],
 ) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
     """Return a rubric case for each result that models scored, and their judges, each once."""
-    with_rubric = [
-        (pointer, result, rubric)
-        for pointer, result, rubric in results
-        if isinstance(rubric, ResultRubric)
-    ]
-    cases = tuple(
-        LegacyCase(
-            pointer,
-            result,
-            classify_losses(rubric.reasons),
-            rubric.reasons,
-            rubric=rubric.rubric,
-            remarks=tuple(_describe_odd_score(result)),
-        )
-        for pointer, result, rubric in with_rubric
+    cases: list[LegacyCase] = []
+    judges: list[ArtifactDraft] = []
+    for pointer, result, rubric in results:
+        if isinstance(rubric, ResultRubric):
+            cases.append(_make_rubric_case(pointer, result, rubric))
+            judges += rubric.judges
+    # Reversed twice: the first of equal judges stays, in the place of the last.
+    by_ref = {judge.ref: judge for judge in reversed(judges)}
+    return tuple(cases), tuple(reversed(by_ref.values()))
+
+
+def _make_rubric_case(
+    pointer: Pointer, result: Mapping[str, Any], rubric: ResultRubric
+) -> LegacyCase:
+    return LegacyCase(
+        pointer,
+        result,
+        classify_losses(rubric.reasons),
+        rubric.reasons,
+        rubric=rubric.rubric,
+        remarks=tuple(_describe_odd_score(result)),
     )
-    # Reversed twice: the first of equal judges stays, in the order of the results.
-    judges = {
-        judge.ref: judge
-        for _, _, rubric in reversed(with_rubric)
-        for judge in reversed(rubric.judges)
-    }
-    return cases, tuple(reversed(judges.values()))
 
 
 def find_result_notes(
     root: Mapping[str, Any], results: Iterable[Result]
 ) -> Iterator[MigrationNote]:
-    """Yield a note on every result without a rubric, and on a schema version that the aggregate does not fit."""
+    """Yield a note on every result without a rubric, and on a schema version that does not fit."""
     if doubt := find_aggregate_doubt(root):
         yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
     if not root["evaluation_results"]:
@@ -123,7 +122,7 @@ def _describe_odd_score(result: Any) -> Iterator[str]:
 def _build_result_rubric(
     result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]
 ) -> ResultRubric | str | None:
-    """Return the rubric of the result at `pointer`, or why it can have none; None where no model scored it."""
+    """Return a result's rubric, or why it can have none; None where no model scored it."""
     metric = get_mapping(result, "metric_config")
     scoring = metric.get("llm_scoring")
     if scoring is None:
@@ -134,27 +133,22 @@ def _build_result_rubric(
     if problem := _find_scoring_problem(scoring):
         return f"{problem}; {_KEPT}"
     at = (*pointer, "metric_config", "llm_scoring", "judges")
-    drafts = (
-        _draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"]
-    )
     title = result.get("evaluation_name")
     head = f"{title} " if isinstance(title, str) else ""
-    judges = tuple(
-        replace(draft, pointer=(*at, index), name=f"{head}{draft.name}")
-        for index, draft in enumerate(drafts)
-    )
-    graders = (
-        {"judge_prompt_ref": judges[0].ref}
-        if len(judges) == 1
-        else _build_jury(scoring, judges, form)
-    )
+    judges: list[ArtifactDraft] = []
+    for index, member in enumerate(scoring["judges"]):
+        draft = _draft_judge(scoring["input_prompt"], member, answer, form)
+        judges.append(replace(draft, pointer=(*at, index), name=f"{head}{draft.name}"))
+    graders: dict[str, Any] | str = {"judge_prompt_ref": judges[0].ref}
+    if len(judges) > 1:
+        graders = _build_jury(scoring, judges, form)
     if isinstance(graders, str):
         return f"{graders}; {_KEPT}"
     variables = find_template_variables(judges[0].value["template"])
     negate = {"negate": True} if metric.get("lower_is_better") is True else {}
     check = graders | ({"variables": variables} if variables else {}) | negate
     losses = (*_list_judge_losses(metric, scoring), *_list_jury_losses(scoring))
-    return ResultRubric(judges, _draft_rubric(result, check), losses)
+    return ResultRubric(tuple(judges), _draft_rubric(result, check), losses)
 
 
 def _find_scoring_problem(scoring: Any) -> str:
@@ -173,7 +167,7 @@ def _find_scoring_problem(scoring: Any) -> str:
 
 
 def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Return the answer form of a judge for this metric (score type, levels or scale), or why it is unknown."""
+    """Return a judge's answer form for this metric (score type, levels or scale), or why it is unknown."""
     type_ = metric.get("score_type")
     if type_ is None:
         return "it has no score_type, so it is unknown what its judges answer"
@@ -240,10 +234,10 @@ def _build_jury(
     weights = own_weights if method == "weighted_average" else [1] * len(judges)
     if not all(is_number(weight) and weight >= 0 for weight in weights) or not any(weights):
         return "the weights of its judges are not numbers from 0 up with one above 0"
-    members = [
-        {"judge_prompt_ref": judge.ref, **({"weight": weight} if weight != 1 else {})}
-        for judge, weight in zip(judges, weights, strict=True)
-    ]
+    members: list[dict[str, Any]] = []
+    for judge, weight in zip(judges, weights, strict=True):
+        own = {} if weight == 1 else {"weight": weight}
+        members.append({"judge_prompt_ref": judge.ref, **own})
     return {"jury": {"members": members, "aggregate": form["aggregates"][method or "average"]}}
 
 
@@ -279,10 +273,8 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     models = [(member, _read_judge_model(member)) for member in scoring["judges"]]
     if not all("id" in model for _, model in models):
         reasons.append("a judge names no model; here the model of the run that scores is asked")
-    if any(
-        member.get("temperature") is not None and "temperature" not in model
-        for member, model in models
-    ):
+    heated = [model for member, model in models if member.get("temperature") is not None]
+    if not all("temperature" in model for model in heated):
         reasons.append("the temperature of a judge is not a number of 0 or more; here none is sent")
     if scoring.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")

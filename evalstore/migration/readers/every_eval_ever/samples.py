@@ -1,4 +1,4 @@
-"""Reads the rows of a run as questions: one for the rows that ask the same, and a note on each further row."""
+"""Reads a run's rows as questions: one for rows that ask the same, and a note on each further row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TWIN = (
 def extract_questions(
     rows: Sequence[Any], at: Pointer, document: Document, problems: Mapping[Any, str] | None = None
 ) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
-    """Return the questions of the rows below the pointer `at`, and a note on each further row of a question.
+    """Return the questions of the rows at the pointer `at`, and a note on each further row of one.
 
     Rows of the same evaluation and sample with the same content are one question. `problems` says
     by its place why a row is refused.
@@ -142,37 +142,31 @@ def _map_source(
 
 
 def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
-    """Return the programs whose recipe gives a sample's hash; hashes of different recipes cannot be compared."""
+    """Return the programs whose recipe gives a sample's hash; other recipes' hashes say nothing."""
     expected = question_fields.get("expected", [])
     several = expected if isinstance(expected, list) else [expected]
     if not all(isinstance(text, str) for text in several):
         return "unknown"
     raw = question_fields["input"]
+    whole = {"raw": raw, "reference": several}
     # How each program hashes a sample, as read in its source.
     texts = {
-        "helm": [raw + text for text in several[:1]],
-        "inspect": [raw + "".join(several)],
-        "lm_eval": [
-            json.dumps({"raw": raw, "reference": text}, sort_keys=True) for text in several[:1]
-        ],
-        "openeval": [
-            json.dumps({"raw": raw, "reference": several}, sort_keys=True, separators=(",", ":"))
-        ],
+        "inspect": raw + "".join(several),
+        "openeval": json.dumps(whole, sort_keys=True, separators=(",", ":")),
     }
-    coded = {
-        name: [text.encode("utf-8", "surrogatepass") for text in found]
-        for name, found in texts.items()
-    }
-    names = [
-        name
-        for name, found in coded.items()
-        if sample_hash in [hashlib.sha256(one).hexdigest() for one in found]
-    ]
-    return " or ".join(names) or "unknown"
+    if several:
+        first = {"raw": raw, "reference": several[0]}
+        texts |= {"helm": raw + several[0], "lm_eval": json.dumps(first, sort_keys=True)}
+    names = [name for name, text in texts.items() if sample_hash == _hash_text(text)]
+    return " or ".join(sorted(names)) or "unknown"
+
+
+def _hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
-    """Return the outcome of a row, with reasons: no row of a run, a wrong schema version, no output, no score."""
+    """Return a row's outcome, with reasons: no run's row, a wrong schema version, no output, no score."""
     doubts = (find_row_doubt(row), find_row_gaps(row)) if "response" not in row else ()
     doubt = "; ".join(filter(None, doubts))
     try:

@@ -1,4 +1,4 @@
-"""Reads OpenAI's evals: a registry's file with its samples, and what the hosted service gave back of an eval."""
+"""Reads OpenAI's evals: a registry's file with samples, and what the hosted service gave back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COMPANIONS = True
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions of a file of evals, the rubric of a hosted eval, or the questions of its output items."""
+    """Return the questions of a file, the rubric of a hosted eval, or the questions of its outputs."""
     root = legacy.document.value
     if "testing_criteria" in root:
         return read_criteria(root, table)

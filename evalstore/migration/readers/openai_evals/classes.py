@@ -1,4 +1,4 @@
-"""What each class of openai/evals asks of an output: the checks that it becomes for one sample, and what they lose."""
+"""What each class of openai/evals asks of an output: the checks for one sample, and what they lose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _F1 = "its second score, the F1 of words, is not computed"
 
 @dataclass(frozen=True, slots=True)
 class SampleChecks:
-    """The checks of one sample, one of which must pass, what they lose, and remarks on what moves no verdict."""
+    """The checks of one sample, one of which must pass, what they lose, and remarks without effect."""
 
     checks: tuple[Mapping[str, Any], ...]
     losses: tuple[str, ...] = ()

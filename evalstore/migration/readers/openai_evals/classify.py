@@ -1,4 +1,4 @@
-"""Turns a modelgraded specification of openai/evals into a judge: its own prompt, its choices and their scores."""
+"""Turns a modelgraded specification into a judge: its own prompt, its choices and their scores."""
 
 from __future__ import annotations
 
@@ -44,11 +44,8 @@ def draft_judge(
         raise LoadError(f"the choices of {name} are not written out")
     levels = _read_scores(name, choices, scores)
     system, template = _read_prompt(name, spec.get("prompt"))
-    names = dict.fromkeys(
-        place
-        for _, place, _, _ in string.Formatter().parse(template)
-        if place and place not in _OWN_PLACES
-    )
+    places = [place for _, place, _, _ in string.Formatter().parse(template) if place]
+    names = dict.fromkeys(place for place in places if place not in _OWN_PLACES)
     worst_first = sorted(choices, key=lambda choice: levels[choice])
     rendered = _render(template) + ending.format(choices=", ".join(choices))
     names |= dict.fromkeys(find_template_variables(rendered))
@@ -67,7 +64,7 @@ def draft_judge(
 
 
 def _read_scores(name: str, choices: list[str], scores: Any) -> dict[str, Any]:
-    """Return a score from 0 to 1 of each choice; those of other ranges keep their order and their distances."""
+    """Return a score from 0 to 1 of each choice; other ranges keep their order and distances."""
     if scores == "from_strings":
         try:
             scores = {choice: Decimal(choice) for choice in choices}
@@ -83,7 +80,7 @@ def _read_scores(name: str, choices: list[str], scores: Any) -> dict[str, Any]:
 
 
 def scale_number(number: int | Decimal, low: int | Decimal, high: int | Decimal) -> int | Decimal:
-    """Return where a number stands between two others, from 0 to 1, to six digits; 0 where these are equal."""
+    """Return where a number is between two others, from 0 to 1, to six digits; 0 if they are equal."""
     span = Decimal(high) - Decimal(low)
     share = (Decimal(number) - Decimal(low)) / span if span else Decimal(0)
     # A whole number is written as one, and read again as one.

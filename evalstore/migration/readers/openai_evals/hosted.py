@@ -1,4 +1,4 @@
-"""Reads what the API of OpenAI's hosted evals gave: testing criteria become checks, output items questions."""
+"""Reads what the API of hosted evals gave: testing criteria become checks, output items questions."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _list_messages(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _render(text: str, names: dict[str, str]) -> str:
-    """Return the template of a message; `names` gets each variable with the key of the question that has it."""
+    """Return a message's template; `names` gets each variable with the question's key for it."""
     parts, end = list[str](), 0
     for found in _PLACE.finditer(text):
         parts.append(escape_literal(text[end : found.start()]))
@@ -247,7 +247,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
 
 
 def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
-    """Return the questions of output items, each pinned to the rubric of its eval; runs share their questions."""
+    """Return questions of output items, pinned to their eval's rubric; runs share their questions."""
     rows, labels, cases = root["data"], UniqueLabels(), list[LegacyCase]()
     if not isinstance(rows, list):
         return refuse_source("items", ("data",), f"data is {describe_type(rows)}")

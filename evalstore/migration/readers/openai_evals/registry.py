@@ -1,4 +1,4 @@
-"""Reads a file of the registry of openai/evals: samples become questions, graded as the class of their eval does."""
+"""Reads a file of openai/evals' registry: samples become questions, graded as their eval's class does."""
 
 from __future__ import annotations
 
@@ -130,7 +130,9 @@ def _read_sample(
         outcome = MigrationOutcome.REFUSED
         return LegacyCase(pointer, row, outcome, (problem.message,), document=eval_.samples)
     # A choice has a score, which the only check of its rubric gives.
-    combine = "any_pass" if checks[1:] else "all_pass" if judge is None else "min"
+    combine = "all_pass" if judge is None else "min"
+    if checks[1:]:
+        combine = "any_pass"
     name = "_".join(str(check["id"]) for check in checks)
     rubric = draft_rubric({"checks": list(checks), "scoring": {"combine": combine}}, name)
     return LegacyCase(
@@ -166,7 +168,7 @@ def _build_question(row: Any, label: str) -> dict[str, Any]:
 def _build_judge_check(
     judge: ArtifactDraft, args: Mapping[str, Any], row: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the check that asks the judge: an argument of the eval fills a variable before the sample does."""
+    """Return the check that asks the judge; the eval's arguments fill variables before the sample."""
     own = args.get("modelgraded_spec_args")
     known = {**row, **(own if isinstance(own, dict) else {}), **BRACES}
     names = judge.value.get("variables", ())

@@ -1,9 +1,10 @@
-"""Reads configurations of promptfoo: their tests as they are run, graded as one release of the program grades them."""
+"""Reads configurations of promptfoo: their tests as run, graded as one release grades them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
@@ -176,7 +177,7 @@ def _draft_head(suite: _ReleaseSuite) -> ArtifactDraft:
 
 @dataclass(frozen=True, slots=True)
 class _TestResult:
-    """The case of a test, the judges and rubrics that it refers to, and notes on what it shares with other tests."""
+    """A test's case, the judges and rubrics that it refers to, and notes on what tests share."""
 
     case: LegacyCase
     drafts: Sequence[ArtifactDraft] = ()
@@ -229,34 +230,40 @@ def _grade_test(test: RunTest, suite: _ReleaseSuite) -> TestGrading:
     if test.find("assertScoringFunction") is not None:
         raise UnsayableError(_SCORED_BY_CODE)
     options = test.merge("options")
-    variables = test.variables
     if options.get("transformVars"):
         raise UnsayableError("its variables are made by transformVars when the program runs")
-    drops = suite.release.may_drop_defaults and any(
-        isinstance(part.raw.get("options"), dict)
-        and part.raw["options"].get("disableDefaultAsserts") is True
-        for part in test.parts[-1:]
-    )
-    parts = test.parts[-1:] if drops else test.parts
-    placed = [
-        PlacedAssertion(
-            place.raw,
-            AssertionPart(
-                {},
-                place.pointer,
-                place.document,
-                variables,
-                suite.release,
-                suite.load,
-                suite.draft_judge,
-                rubric_prompt=options.get("rubricPrompt"),
-                score_counts=read_threshold(test.find("threshold"), suite.release) is not None,
-            ),
-        )
-        for part in parts
-        for place in _list_assertions(part)
-    ]
+    placed = _place_assertions(test, options.get("rubricPrompt"), suite)
     return grade_assertions(placed, suite.table.form, list(list_transforms(options)))
+
+
+def _place_assertions(
+    test: RunTest, rubric_prompt: Any, suite: _ReleaseSuite
+) -> list[PlacedAssertion]:
+    """Return the assertions of a test, each with what its grading depends on."""
+    own = test.parts[-1:]
+    drops = suite.release.may_drop_defaults and any(map(_drops_defaults, own))
+    places = chain.from_iterable(map(_list_assertions, own if drops else test.parts))
+
+    def place(one: TestPlace) -> PlacedAssertion:
+        part = AssertionPart(
+            {},
+            one.pointer,
+            one.document,
+            test.variables,
+            suite.release,
+            suite.load,
+            suite.draft_judge,
+            rubric_prompt=rubric_prompt,
+            score_counts=read_threshold(test.find("threshold"), suite.release) is not None,
+        )
+        return PlacedAssertion(one.raw, part)
+
+    return list(map(place, places))
+
+
+def _drops_defaults(part: TestPlace) -> bool:
+    options = part.raw.get("options")
+    return isinstance(options, dict) and options.get("disableDefaultAsserts") is True
 
 
 def _list_assertions(part: TestPlace) -> list[TestPlace]:

@@ -1,4 +1,4 @@
-"""Reads one assertion: the check that gives the program's verdict of every output, or why there is none."""
+"""Reads one assertion: the check with the program's verdict of every output, or why there is none."""
 
 from __future__ import annotations
 
@@ -129,12 +129,13 @@ class AssertionPart:
         for item in raw if isinstance(raw, list) else [raw]:
             if isinstance(item, OpaqueValue):
                 raise UnsayableError(f"its value is {item.description}")
-        if isinstance(raw, list):
-            return [
-                self._fill(item, ("value", index)) if isinstance(item, str) else item
-                for index, item in enumerate(raw)
-            ]
-        return self._fill(raw, ("value",)) if isinstance(raw, str) else raw
+        if not isinstance(raw, list):
+            return self._fill(raw, ("value",)) if isinstance(raw, str) else raw
+        filled = list(raw)
+        for index, item in enumerate(raw):
+            if isinstance(item, str):
+                filled[index] = self._fill(item, ("value", index))
+        return filled
 
     def _fill(self, text: str, at: Pointer) -> Any:
         if text.startswith(_FILE):
@@ -282,7 +283,7 @@ def _read_start(part: AssertionPart) -> AssertionReading:
 
 
 def _read_pattern(part: AssertionPart) -> AssertionReading:
-    """Read a pattern of JavaScript without flags: one that does not compile there fails, turned round or not."""
+    """Read a JavaScript pattern without flags; one that does not compile there fails, negated or not."""
     value = part.value
     if not isinstance(value, str) or not value:
         raise StopError(f"regex has {_describe(value)} where a pattern belongs")

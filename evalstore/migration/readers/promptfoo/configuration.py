@@ -1,4 +1,4 @@
-"""Finds the tests of a configuration as they are run: with what they share, for each value of their variables."""
+"""Finds a configuration's tests as run: with what they share, for each value of their variables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunTest:
 
 @dataclass(slots=True)
 class TestFinder:
-    """Finds the tests of one configuration, and collects notes on what is none; `quotes` as the release has it."""
+    """Finds one configuration's tests, and notes what is none; `quotes` as the release has it."""
 
     root: Mapping[str, Any]
     document: Document

@@ -1,4 +1,4 @@
-"""Reads tests that are rows of a table: columns of variables, and columns that begin with two underscores."""
+"""Reads tests that are rows of a table: columns of variables, and columns that begin with `__`."""
 
 from __future__ import annotations
 
@@ -64,11 +64,8 @@ def read_table_test(
     `quotes` says that a list of texts in one cell is split as quoted fields are.
     """
     columns = {trim_space(name): cell for name, cell in row.items()}
-    found = [
-        read_assertion(trim_space(cell), types, quotes=quotes)
-        for name, cell in columns.items()
-        if name.startswith(_EXPECTED) and trim_space(cell)
-    ]
+    cells = [trim_space(columns[name]) for name in columns if name.startswith(_EXPECTED)]
+    found = [read_assertion(cell, types, quotes=quotes) for cell in cells if cell]
     for name, cell in columns.items():
         if name.startswith("__config:"):
             _set_threshold(found, name, cell)
@@ -125,7 +122,8 @@ def read_assertion(cell: str, types: Mapping[str, Any], *, quotes: bool) -> dict
         return {"type": "equals", "value": cell}
     value: Any = match["value"]
     if base in _LISTS:
-        value = (split_fields(value) if quotes else split_at_commas(value)) if value else value
+        split = split_fields if quotes else split_at_commas
+        value = split(value) if value else value
     elif base not in _WHOLE and value is not None:
         value = trim_space(value)
     said = {} if value is None else {"value": value}

@@ -1,4 +1,4 @@
-"""Turns the assertions of one test into a rubric: a weighted mean, its threshold, and a rubric for each set."""
+"""Turns a test's assertions into a rubric: a weighted mean, its threshold, and a rubric a set."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PlacedAssertion:
 
 @dataclass(slots=True)
 class TestGrading:
-    """What the assertions of a test, or of a set, come to: checks with their weights, losses, and what is left over."""
+    """What the assertions of a test or set come to: weighted checks, losses, and what is left over."""
 
     checks: list[Check] = field(default_factory=list)
     names: list[Sequence[Any]] = field(default_factory=list)
@@ -166,13 +166,13 @@ def _add_set(
     members = one.raw.get("assert")
     if not isinstance(members, list):
         raise StopError("the assertions of a set are not a list")
-    pointer, release = (*one.pointer, "assert"), one.part.release
-    counts = one.part.score_counts or read_threshold(one.raw.get("threshold"), release) is not None
+    counts, own = one.part.score_counts, one.raw.get("threshold")
+    counts = counts or read_threshold(own, one.part.release) is not None
     part = replace(one.part, score_counts=counts)
-    placed = [
-        PlacedAssertion(raw, replace(part, pointer=(*pointer, index)))
-        for index, raw in enumerate(members)
-    ]
+    placed: list[PlacedAssertion] = []
+    for index, raw in enumerate(members):
+        pointer = (*one.pointer, "assert", index)
+        placed.append(PlacedAssertion(raw, replace(part, pointer=pointer)))
     inner = grade_assertions(placed, form, transforms, in_set=True)
     weight = read_weight(one.raw)
     grading.notes += inner.notes
@@ -223,7 +223,7 @@ def build_value(
 
 
 def _decide_verdict(bar: Number | None, *, is_partial: bool) -> dict[str, Any]:
-    """Return what decides the verdict: a threshold, or that every part passes, which of binary ones is a mean of 1."""
+    """Return what decides the verdict: a threshold, or that every part passes (of binary ones: mean 1)."""
     if bar is None and is_partial:
         return {"verdict": "all"}
     return {"threshold": 1 if bar is None else min(1, max(0, bar))}

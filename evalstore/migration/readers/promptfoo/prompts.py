@@ -23,7 +23,9 @@ class PromptList(NamedTuple):
 
 def find_prompts(raw: Any, load: Callable[[str], Document | None]) -> PromptList:
     """Return the prompts of a configuration; code that makes one is none here."""
-    items = raw if isinstance(raw, list) else [] if raw is None else [raw]
+    items = raw if isinstance(raw, list) else [raw]
+    if raw is None:
+        items = []
     texts = [text for item in items for text in _list_texts(item, load)]
     return PromptList(texts[0] if texts else "", len(texts) > 1 or len(items) > 1)
 
