@@ -1,4 +1,4 @@
-"""`evalstore accept`: accepts one change at a lower level; reads the clock, and git's variables for the author."""
+"""`evalstore accept`: accepts one change at a lower level; reads the clock and git's author variables."""
 
 from __future__ import annotations
 

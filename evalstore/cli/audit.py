@@ -288,7 +288,7 @@ def _explain_loss(
     paths: tuple[Path, Path],
     grading: dict[str, bool],
 ) -> str:
-    """Return why two runs are compared as they were recorded; raises the error where they cannot be, or must not."""
+    """Return why two runs are compared as recorded; raises the error where they cannot or must not be."""
     from evalstore.runs.records import has_verdicts
 
     outside = isinstance(error, GitError) and not _is_in_repository(settings)

@@ -1,4 +1,4 @@
-"""`evalstore bump`: releases artifacts; reads git's variables for the author, and the clock for the day."""
+"""`evalstore bump`: releases artifacts; reads git's author variables, and the clock for the day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by every command: its settings, how it prints a result or an error, the clock, and the output options."""
+"""Shared by every command: settings, printing of results and errors, the clock, the output options."""
 
 from __future__ import annotations
 
@@ -50,15 +50,9 @@ class CommandSettings:
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
-        format_ = next(
-            (
-                word
-                for flag, word in pairwise(words)
-                if flag == "--format" and word in PROBLEM_FORMATS
-            ),
-            "text",
-        )
-        return cls(format=format_, verbose=bool({"-v", "--verbose"} & set(argv)))
+        formats = [word for flag, word in pairwise(words) if flag == "--format"]
+        known = [word for word in formats if word in PROBLEM_FORMATS]
+        return cls(format=[*known, "text"][0], verbose=bool({"-v", "--verbose"} & set(argv)))
 
     @property
     def path(self) -> Path:
@@ -74,7 +68,7 @@ class CommandSettings:
         return ArtifactStore.open(self.path)
 
     def open_judged_store(self) -> ArtifactStore:
-        """Open the store for a command whose answer would be green by absence; raise where there is no artifact."""
+        """Open the store for a command that would be green by absence; raise where there is no artifact."""
         from evalstore.store.store_detection import require_artifacts
 
         store = self.open_store()
@@ -199,7 +193,7 @@ class CommandSettings:
 
 
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
-    """Add --format, --quiet and --verbose to a command; click stores their values in its `CommandSettings`."""
+    """Add --format, --quiet and --verbose to a command; click stores them in its `CommandSettings`."""
     import click
 
     def store_value(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -243,7 +237,7 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
 
 
 def format_examples(*lines: str) -> str:
-    """Return an epilog of examples that click keeps as written, each in lines that a narrow terminal holds.
+    """Return an epilog of examples that click keeps as written, in lines that a narrow terminal holds.
 
     Of a longer one the comment goes above the command, and the command goes on behind a backslash.
     """
@@ -261,7 +255,7 @@ def _fold_example(line: str) -> Iterator[str]:
 
 
 def read_clock() -> datetime:
-    """Return the time that a run or a validation is dated with: now, or SOURCE_DATE_EPOCH for a reproducible build.
+    """Return the time that dates a run or a validation: now, or SOURCE_DATE_EPOCH where it is set.
 
     Dates that expire are compared with the real clock instead.
     """
@@ -274,7 +268,7 @@ def read_clock() -> datetime:
 
 
 def make_locator(directory: Path) -> Callable[[str], str]:
-    """Return a function from a file's name in a report to its path from the root of the repository, as CI systems want.
+    """Return a function from a file's name in a report to its path in the repository, as CI wants it.
 
     A name is relative to the store, or to `directory`, as on the command line. A file that does not
     exist belongs to the store: it is deleted, or not written yet.
@@ -297,7 +291,7 @@ def make_locator(directory: Path) -> Callable[[str], str]:
 
 
 def _hide_secrets(error: EvalstoreError) -> None:
-    """Take the secrets out of every URL that an error quotes, whoever worded it: logs are kept, and read by many."""
+    """Take the secrets out of every URL that an error quotes: logs are kept, and read by many."""
     error.message = hide_url_secrets(error.message)
     error.hint = hide_url_secrets(error.hint) if error.hint else None
     error.place = error.place and error.place._replace(file=hide_url_secrets(error.place.file))
@@ -319,7 +313,7 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
 
 
 def _place_steps(steps: Sequence[str], folder: Path) -> Iterator[str]:
-    """Yield commands as they run from the folder of the shell: in another one by `-C`, unless they go there first."""
+    """Yield commands as they run from the shell's folder: with `-C`, unless they go there first."""
     is_here = folder.resolve() == folder.cwd()
     if steps and steps[0].startswith("cd "):
         is_here, steps = True, steps[1:] if is_here else steps

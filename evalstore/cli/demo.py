@@ -83,7 +83,7 @@ def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> Ex
 
 
 def _describe_screen(settings: CommandSettings, screen: Screen) -> Mapping[str, str]:
-    """Return the variables by which the commands of the story write for this terminal; for a document, none."""
+    """Return the variables that make the story's commands write for this terminal; none for a document."""
     if settings.format != "text" or not screen.drawn:
         return {"FORCE_COLOR": "", "CLICOLOR_FORCE": ""}
     return {"FORCE_COLOR": "1", "COLUMNS": str(screen.width)}
@@ -109,20 +109,15 @@ def _print_step(
 
 
 def _join_streams(*streams: str) -> str:
-    return "\n".join(
-        _clean_line(line)
-        for stream in streams
-        for line in stream.rstrip().split("\n")
-        if stream.strip()
-    )
+    texts = [stream.rstrip() for stream in streams if stream.strip()]
+    return "\n".join(_clean_line(line) for text in texts for line in text.split("\n"))
 
 
 def _clean_line(line: str) -> str:
     """Return a line of our own command with nothing in it that acts on a terminal, but for its colours."""
-    return "".join(
-        part if index % 2 else make_printable(part)
-        for index, part in enumerate(_COLOUR.split(line))
-    )
+    parts = _COLOUR.split(line)
+    parts[::2] = map(make_printable, parts[::2])  # between two colours
+    return "".join(parts)
 
 
 def _wait_for_enter(settings: CommandSettings) -> None:
@@ -138,7 +133,7 @@ def _wait_for_enter(settings: CommandSettings) -> None:
 
 
 def _own_command_line() -> str:
-    """Return how to start evalstore: it need not be on the path, and uv puts it only on that of what it runs (`UV`)."""
+    """Return how to start evalstore: it may not be on the path; uv's (`UV`) is for what uv runs alone."""
     on_path = shutil.which("evalstore") and "UV" not in os.environ
     return "evalstore" if on_path else f"{shlex.quote(sys.executable)} -m evalstore"
 

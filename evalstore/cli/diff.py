@@ -239,7 +239,7 @@ def _refuse_what_does_not_fit(given: _Given) -> None:
 
 
 class _Asking(NamedTuple):
-    """What --ask says: about how many verdicts, on which run, whom, and whether only the calls are counted."""
+    """What --ask says: how many verdicts, on which run, whom, and whether only the calls are counted."""
 
     verdicts: int
     run: str
@@ -254,7 +254,7 @@ def _ask_judges(
     settings: CommandSettings,
     store: ArtifactStore | None,
 ) -> Diff | CallPlan:
-    """Return the comparison with what judges said in old and new words, which is kept; or the plan of the calls."""
+    """Return the comparison with what judges said in old and new words, or the plan of the calls."""
     from evalstore.api import WordingRequest, keep_asked, open_wording_trial
 
     if store is None:

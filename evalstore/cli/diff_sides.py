@@ -21,7 +21,7 @@ _LIMIT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """One side of a comparison: how it is named, and a version of the store, or the artifact of a file by itself."""
+    """One side of a comparison: its name, and a version of the store or a lone file's artifact."""
 
     name: str
     version: Resolved | Artifact
@@ -39,7 +39,7 @@ def compare_sides(
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
-    """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds.
+    """Compare two sides, under a store's settings if there is one; raises `UsageError` for two kinds.
 
     `watch` wraps the iteration over the rows of the new side (a progress bar). The replies that
     `judges` names grade examples.

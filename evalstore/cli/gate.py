@@ -1,4 +1,4 @@
-"""`evalstore gate`: validate, verify and status of a change, judged by its base, as one check; reads the clock."""
+"""`evalstore gate`: validate, verify and status of a change as one check; reads the clock."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from evalstore.cli.context import (
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
+
+_STEPS = {"validate": "validating", "verify": "verifying", "status": "comparing"}
 
 
 @click.command(
@@ -72,14 +74,7 @@ def command(
 
     outputs = [_parse_output(text) for text in files]
     allowed = None if signers is None else read_user_file(settings.path / signers, MIDDLE_FILE)
-    watches = {
-        name: make_watch(label, quiet=settings.quiet)
-        for name, label in (
-            ("validate", "validating"),
-            ("verify", "verifying"),
-            ("status", "comparing"),
-        )
-    }
+    watches = {name: make_watch(label, quiet=settings.quiet) for name, label in _STEPS.items()}
     with settings.open_store() as store:
         # A link in a folder's place would let another store answer.
         for top in {find_top(Path.cwd()), store.repository.top}:

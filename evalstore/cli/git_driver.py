@@ -1,4 +1,4 @@
-"""`evalstore git-driver`, which git calls: a text conversion, an external diff, a merge; answers for every file.
+"""`evalstore git-driver`, which git calls to convert, diff or merge a file; it answers for every file.
 
 git starts it for every file, so each of the three imports only what it needs.
 """

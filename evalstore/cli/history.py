@@ -1,4 +1,4 @@
-"""`evalstore history`: grades runs under other versions of an artifact: what would flip, when it moved, how it went."""
+"""`evalstore history`: grades runs under other versions: what would flip, when it moved, how it went."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _measure(
     measure: Callable[[Any], Any],
     draft: Callable[[Any, Any], Any],
 ) -> Any:
-    """Measure by a job, write what `draft` makes of it, and print it; None where only the plan of calls is shown."""
+    """Measure by a job, then write what `draft` makes of it and print it; None for a plan of calls."""
     with settings.open_store() as store, open_job(store) as job:
         if writing.dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)

@@ -1,4 +1,4 @@
-"""Settings of commands that call judges, from options, the environment and evalstore.yaml; plan and progress bar."""
+"""Settings of commands that call judges (options, environment, evalstore.yaml), plan and progress."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _select_judge_settings(document: Document) -> Mapping[str, Any]:
 
 
 def _may_ask(settings: CommandSettings, url: str, *, asks: bool) -> bool:
-    """Whether an address of evalstore.yaml may be asked: files come from strangers, so the environment has to agree."""
+    """Whether an address of evalstore.yaml may be asked: strangers write files, so the environment agrees."""
     host = urlsplit(url).netloc.rpartition("@")[2]
     allowed = os.environ.get(_HOSTS, "").replace(",", " ").split()
     if host and not {host, host.partition(":")[0]}.isdisjoint(allowed):
@@ -207,7 +207,7 @@ def _may_ask(settings: CommandSettings, url: str, *, asks: bool) -> bool:
 def _show_progress(
     settings: CommandSettings, plan: CallPlan
 ) -> Iterator[Callable[[JudgeReply], None]]:
-    """Print the plan of calls, then draw a progress bar on a terminal; Ctrl-C raises `StoppedError` with the count."""
+    """Print the plan of calls, then draw progress; Ctrl-C raises `StoppedError` with a count."""
     from evalstore.report.judge import text_plan
 
     for line in text_plan(plan).splitlines():

@@ -1,4 +1,4 @@
-"""Asks a person at a terminal whether each output of a run is good, one key a verdict; each answer is kept at once."""
+"""Asks a person whether each output of a run is good, one key a verdict; each answer is kept at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
 
 
 def label_run(settings: CommandSettings, view: RunView, file: Path) -> None:
-    """Ask for a label of each output of a run that has none in `file` yet, in an order that no grader has made."""
+    """Ask for a label of each output that has none in `file` yet, in an order that no grader has made."""
     from evalstore.api import open_label_file, order_for_labels
     from evalstore.files import refuse_links_below
     from evalstore.runs.records import can_be_graded

@@ -36,6 +36,8 @@ def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> 
 
     if short and all_:
         raise UsageError("--short and --all exclude each other")
-    limit = 0 if short else None if all_ else COMPARED_LIMIT
+    limit = None if all_ else COMPARED_LIMIT
+    if short:
+        limit = 0
     with settings.open_store() as store:
         settings.print_result(read_release_log(store, parse_ref(ref), limit=limit))

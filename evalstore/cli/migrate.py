@@ -194,7 +194,7 @@ def _read_losses(text: str) -> list[LossKind]:
 
 
 def _find_store(start: Path) -> Path:
-    """Return the folder that evalstore.yaml or a repository marks as a store, else `start`: files need no git."""
+    """Return the folder that evalstore.yaml or git marks as a store, else `start`: files need no git."""
     from evalstore.store.locate import find_enclosing_store
 
     return find_enclosing_store(start.resolve()) or start
@@ -203,7 +203,7 @@ def _find_store(start: Path) -> Path:
 def _list_used_files(
     report: MigrationReport, files: Iterable[LegacyFile], store: Path
 ) -> list[Path]:
-    """Return the files that the migration read, and those that it writes: a report must overwrite none of them."""
+    """Return the files that the migration reads and writes: a report must overwrite none of them."""
     sources = {source.file for source in report.sources}
     return [legacy.path for legacy in files if legacy.name in sources] + [
         store / file.path for file in report.files

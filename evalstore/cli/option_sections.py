@@ -1,4 +1,4 @@
-"""Lays out the options of a command's --help: those used most first, then the others; of judges one line."""
+"""Lays out the options of a command's --help: first those used most, then others, judges in one line."""
 
 from __future__ import annotations
 
@@ -41,13 +41,9 @@ class SectionedCommand(click.Command):
 
     def list_sections(self, ctx: click.Context) -> dict[str, list[click.Option]]:
         """Return the options of each section that has some."""
-        options = [
-            option
-            for option in self.get_params(ctx)
-            if isinstance(option, click.Option)
-            and not isinstance(option, JudgeOption)
-            and _HELP not in option.opts
-        ]
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        options = [one for one in options if _HELP not in one.opts]
+        options = [one for one in options if not isinstance(one, JudgeOption)]
         by_name = {name: option for option in options for name in option.opts}
         first = [by_name[name] for name in self.first] or options
         more = [option for option in options if option not in first]

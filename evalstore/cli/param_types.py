@@ -1,4 +1,4 @@
-"""What the words of a command line mean: references, files and other names, which a shell completes, and prose."""
+"""What the words of a command line mean: prose, and references and names, which a shell completes."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later 
 
 
 class ReferenceType(KnownName):
-    """A reference as the user wrote it, or the file of an artifact; a malformed one is a wrong command line.
+    """A reference as the user wrote it, or an artifact's file; a malformed one is a wrong command line.
 
     With `of_content` a file means what it holds now, else the artifact whatever its version.
     """
@@ -270,25 +270,22 @@ class BashReferenceComplete(BashComplete):
     source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"
 
 
+def _find_marked_folder(start: Path) -> Path:
+    """Return the nearest folder that looks like the root of a store, else `start`."""
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in ("evalstore.yaml", ".git")):
+            return folder
+    return start
+
+
 def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     # Neither runs git nor parses YAML: whoever presses Tab waits.
-    marks = ("evalstore.yaml", ".git")
-    root = next(
-        (
-            folder
-            for folder in (start, *start.parents)
-            if any((folder / mark).exists() for mark in marks)
-        ),
-        start,
-    )
+    root = _find_marked_folder(start)
     name, at, _ = incomplete.partition("@")
     if not at:
         for kind in KINDS:
-            yield from (
-                f"{kind}/{file[1]}"
-                for file in map(_FILE.fullmatch, list_below(root, f"{kind}s"))
-                if file
-            )
+            files = map(_FILE.fullmatch, list_below(root, f"{kind}s"))
+            yield from (f"{kind}/{file[1]}" for file in files if file)
     elif _NAME.fullmatch(name):
         ledger = read_below(root, f".evalstore/sums/{name}", _LIMIT).decode()
         yield from (f"{name}@{version}" for version in _LINE.findall(ledger))

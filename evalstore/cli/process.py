@@ -1,4 +1,4 @@
-"""Prepares, runs and ends the process of a command; the only module that turns exceptions into exit codes."""
+"""Prepares, runs and ends the process of a command; only it turns exceptions into exit codes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def end_without_memory() -> NoReturn:
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:
-    """Close the streams and leave the process with an exit code, or that of a stdout that cannot be written."""
+    """Close the streams and leave the process with an exit code, or that of an unwritable stdout."""
     if error := close_streams():
         code = code or _report_write_error(error, settings or CommandSettings())
     sys.exit(code)

@@ -27,7 +27,7 @@ def _count_one(_: Any) -> int:
 
 
 def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Watch[Any]:
-    """Return a function that wraps the iteration over `fewest` things or more in a bar, or leaves it as it is."""
+    """Return a function that wraps an iteration over `fewest` things or more in a bar, if one is drawn."""
     watch = make_stream_watch(label, quiet=quiet, fewest=fewest)
     return lambda items: watch(items, len(items))
 
@@ -45,7 +45,7 @@ def make_stream_watch(
 def make_count_watch(
     label: str, *, quiet: bool, weigh: Callable[[Any], int] = _count_one
 ) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted.
+    """Return a function as `make_watch` does, for things whose number nobody knows: they are counted.
 
     `weigh` says for how many of them an item stands.
     """

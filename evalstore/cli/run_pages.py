@@ -1,4 +1,4 @@
-"""Writes runs for `evalstore show` that are more than one text: the page of a run, and two runs side by side."""
+"""Writes runs for `evalstore show` as more than one text: the page of a run, and two side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
     out: Path | None,
     unused: Mapping[str, bool],
 ) -> None:
-    """Show two runs side by side; the edits behind a pair are named where the store of the folder has them."""
+    """Show two runs side by side; edits behind a pair are named where the folder's store has them."""
     from evalstore.api import add_edits, keep_regressed, read_pairs
     from evalstore.report.run_pairs import prepare_pages
     from evalstore.runs.imports.series_filter import SeriesFilter
@@ -50,10 +50,8 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
     except GitError as error:
         reader.gap = f"no edit is named: {error.message}"
     # The report names the runs as the user did, not by their paths below -C.
-    a, b = (
-        replace(side, run=str(path))
-        for side, path in zip((reader.comparison.a, reader.comparison.b), paths, strict=True)
-    )
+    a = replace(reader.comparison.a, run=str(paths[0]))
+    b = replace(reader.comparison.b, run=str(paths[1]))
     reader.comparison = replace(reader.comparison, a=a, b=b)
     if settings.format == "html":
         _print_pages(settings, prepare_pages(reader, _read_tags(settings, reader.runs[1])), out)

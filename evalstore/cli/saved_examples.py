@@ -63,7 +63,7 @@ def _read_word(word: str) -> ExampleRequest:
 
 
 def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:
-    """Return a decorator that adds the option: a word of the result, and =VERDICT where another one is expected."""
+    """Return a decorator that adds the option: a word of the result, and =VERDICT to expect another."""
     metavar = f"{name}[=VERDICT]"
     return click.option(
         "--save-example", "saves", metavar=metavar, multiple=True, callback=_parse, help=help_text

@@ -312,7 +312,7 @@ def _print_run(
 
 
 def _explain_withholding(run: Run, most: Fraction) -> str:
-    """Return what kept a run from having a score: more than the share `most` of all gradings, or of one check's."""
+    """Return what kept a run from a score: more than the share `most` of all gradings, or of a check's."""
     from evalstore.text import make_excerpt
 
     if run.is_withheld and run.failed_gradings > most * run.gradings:
@@ -327,7 +327,7 @@ def _explain_withholding(run: Run, most: Fraction) -> str:
 
 
 def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield that too few gradings were made, or that a check made none: no score passes by leaving checks out."""
+    """Yield that too few gradings were made, or none of a check: no score passes by omitting checks."""
     from evalstore.text import make_excerpt
 
     graded, asked = run.coverage
@@ -351,7 +351,7 @@ def _write_points(score: Fraction) -> str:
 
 
 def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
+    """Yield how a run misses what was asked of it, in exact numbers; without a score it misses everything."""
     questions = run.questions + run.without_output
     least = wanted.score or Fraction(0)
     if why := _explain_withholding(run, wanted.ungraded):

@@ -1,4 +1,4 @@
-"""Opens, writes and closes the three standard streams, also when they are closed, full, or left by their reader."""
+"""Opens, writes and closes the standard streams, also when closed, full, or left by their reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_streams() -> None:
 
 
 def write_safely(stream: TextIO, text: str) -> None:
-    """Write anything but the result; a failure to write is ignored, since there is no stream left to report it on."""
+    """Write anything but the result; failures are ignored: no stream is left to report them on."""
     with suppress(OSError):
         stream.write(text)
         stream.flush()
@@ -43,14 +43,14 @@ def find_screen(stream: TextIO) -> Screen:
 
 
 def find_git_screen() -> Screen:
-    """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says that there is one."""
+    """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says so."""
     return _make_screen(
         sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE"))
     )
 
 
 def needs_pager(text: str) -> bool:
-    """Whether a text is longer than the terminal on which somebody reads it and can type, and who has a pager.
+    """Whether a text is longer than the terminal, on which somebody can type and has a pager.
 
     An empty PAGER means none, as git has it.
     """
@@ -63,7 +63,7 @@ def needs_pager(text: str) -> bool:
 
 
 def can_show_bars(*, quiet: bool) -> bool:
-    """Whether progress may be drawn on stderr: on a terminal that can redraw a line, unless --quiet is set."""
+    """Whether progress may be drawn on stderr: on a terminal that can redraw a line, without --quiet."""
     return not quiet and sys.stderr.isatty() and _can_obey()
 
 
@@ -75,7 +75,7 @@ def close_streams() -> OSError | None:
 
 
 def find_columns(stream: TextIO) -> int | None:
-    """Return how wide a stream may be written: COLUMNS, or the width of its terminal; None where neither is known."""
+    """Return how wide a stream may be written: COLUMNS, or its terminal's width; None if both are unknown."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and len(columns) <= _DIGITS and int(columns):
         return int(columns)

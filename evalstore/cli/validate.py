@@ -125,7 +125,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
 
 def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings) -> str:
-    """Return the command that mends what can be mended, or goes on from a whole store; empty for any other result."""
+    """Return the command that fixes what can be fixed, or follows a sound store; empty for other results."""
     from evalstore.store.locate import find_top, resolve_folder
 
     if any(finding.edit for finding in result.findings):
@@ -137,7 +137,7 @@ def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings)
 
 
 def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
-    """Mend what has one right answer until nothing is left that has, for one mended thing may show the next."""
+    """Fix what has one right answer until nothing is left that has: one fix may show the next."""
     from evalstore.lint.fixes import fix_files
 
     mended: list[MendedPlace] = []
@@ -183,7 +183,7 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
 def _name_foreign_files(
     sources: list[ValidationSource], findings: Findings
 ) -> list[ValidationSource]:
-    """Return the sources, those marked that are not artifacts and that `migrate` knows as files of another tool."""
+    """Return the sources, and mark those that are no artifacts but files of a tool that `migrate` knows."""
     odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
     return [_name_foreign_file(source) if source.file in odd else source for source in sources]
 
@@ -270,7 +270,7 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
 
 
 def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
-    """Return the root of the store of the files: the one around the directory, or else the one around the files."""
+    """Return the root of the files' store: the one around the directory, or else around the files."""
     outside = next(
         (source.root for source in sources if source.root and not _lies_within(source, root)), None
     )
@@ -286,7 +286,7 @@ def _find_root(folder: Path) -> Path | None:
 def _find_all_sources(
     settings: CommandSettings, root: Path | None, *, fix: bool
 ) -> list[ValidationSource]:
-    """Return the sources of the store; raises without an artifact, unless `fix` may make one of what looks like it."""
+    """Return the sources of the store; raises without an artifact, unless `fix` may make one."""
     from evalstore.lint import find_store_sources
     from evalstore.lint.sources import FileRole
 
@@ -332,7 +332,7 @@ def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
 
 
 def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
-    """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
+    """Open the store to look references up; None when a file is outside, or its settings are a finding."""
     from evalstore.api import ArtifactStore
 
     if root is None or not _are_of_store(root, sources):
