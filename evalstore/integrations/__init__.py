@@ -1,4 +1,4 @@
-"""evalstore inside other programs: `scorer` grades single outputs anywhere, and each module fits it to one program.
+"""evalstore inside other programs: `scorer` grades single outputs, each module fits it to a program.
 
 A module needs the program that it is named after, and nothing else imports it.
 """

@@ -41,24 +41,17 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
         """Grade a test case; keeps score, reason, success and error, and returns the score."""
-        calls = [
-            {"name": call.name, "args": call.input_parameters or {}}
-            for call in test_case.tools_called or ()
-        ]
+        tools = test_case.tools_called
+        calls = [{"name": one.name, "args": one.input_parameters or {}} for one in tools or ()]
         further = getattr(test_case, "metadata", None) or {}  # which earlier releases lack
-        known = {
-            "input": str(test_case.input),
-            **(
-                {} if test_case.expected_output is None else {"expected": test_case.expected_output}
-            ),
-            **({"context": "\n".join(test_case.context)} if test_case.context else {}),
-        }
+        known = {"input": str(test_case.input)}
+        if test_case.expected_output is not None:
+            known["expected"] = test_case.expected_output
+        if test_case.context:
+            known["context"] = "\n".join(test_case.context)
         question = {key: item for key, item in further.items() if is_read_by_checks(key)} | known
-        graded = self.rubric.grade(
-            test_case.actual_output or "",
-            question,
-            None if test_case.tools_called is None else calls,
-        )
+        output = test_case.actual_output or ""
+        graded = self.rubric.grade(output, question, None if tools is None else calls)
         self.score = None if graded.score is None else float(graded.score)
         self.reason, self.success = graded.reason, graded.surely_passed
         self.error = graded.reason if graded.score is None else None

@@ -1,4 +1,4 @@
-"""evalstore within MLflow: a scorer for `mlflow.genai.evaluate`, whose feedback names the rubric's version."""
+"""evalstore within MLflow: a scorer for `mlflow.genai.evaluate` that names the rubric's version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_mlflow_scorer(
     judges: Judges | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return a scorer: its feedback has the score in [0, 1], why, and the rubric's exact reference and digest.
+    """Return a scorer; its feedback has the score in [0, 1], why, and the rubric's reference and digest.
 
     Of `inputs` the key input, question, query or prompt is the question's input; `expectations` are
     keys of a question, of which `expected_response` is `expected`. Without a score the feedback has

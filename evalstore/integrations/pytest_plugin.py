@@ -64,7 +64,7 @@ class PytestGrader:
         return self._find_scorer(rubric).grade(output, {**row, **keys}, calls)
 
     def _find_scorer(self, rubric: str) -> RubricScorer:
-        """Return the scorer of a reference; one that is misspelt fails the test, in a line that names the nearest."""
+        """Return the scorer of a reference; a misspelt one fails the test, in a line that names the nearest."""
         if rubric in self._scorers:
             return self._scorers[rubric]
         try:
@@ -100,13 +100,13 @@ class PytestRubric:
         tool_calls: Iterable[Mapping[str, Any]] | None = None,
         **keys: Any,
     ) -> Graded:
-        """Grade one output; `question` is an id of the dataset, else `keys` are those of one (`input`, `expected`)."""
+        """Grade one output; `question` is an id of the dataset, or else `keys` are a question's keys."""
         return self.session.grade(
             self.rubric, output, question=question, tool_calls=tool_calls, keys=keys
         )
 
     def check(self, output: str, **keys: Any) -> Graded:
-        """Fail the test, with the reasons of the rubric, unless the output passes and every check could be graded."""
+        """Fail the test, with the rubric's reasons, unless the output passes and every check was graded."""
         __tracebackhide__ = True
         graded = self.grade(output, **keys)
         if not graded.surely_passed:

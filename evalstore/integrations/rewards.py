@@ -32,14 +32,14 @@ def make_trl_reward(
         prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
     ) -> list[float | None]:
         known = {key: columns[key] for key in keys if key in columns}
-        rows = [
-            {key: values[place] for key, values in known.items()}
-            for place in range(len(completions))
-        ]
-        return [
-            _read_reward(grade.grade(_read_text(completion), {"input": _read_text(prompt), **row}))
-            for prompt, completion, row in zip(prompts, completions, rows, strict=True)
-        ]
+
+        def reward(place: int, prompt: Completion, completion: Completion) -> float | None:
+            question = {"input": _read_text(prompt)}
+            question |= {key: values[place] for key, values in known.items()}
+            return _read_reward(grade.grade(_read_text(completion), question))
+
+        pairs = enumerate(zip(prompts, completions, strict=True))
+        return [reward(place, *pair) for place, pair in pairs]
 
     rubric_reward.__name__ = rubric.partition("@")[0].replace("/", "_")  # the name in TRL's logs
     return rubric_reward
@@ -48,7 +48,7 @@ def make_trl_reward(
 def make_verifiers_reward(
     rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> Callable[..., Awaitable[float | dict[str, float]]]:
-    """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
+    """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}`.
 
     It grades the last reply of a trace. The prompt of the task is the input, its `answer` the
     expected answer; its other fields are the question's keys, where a check reads one of this name.
@@ -78,5 +78,5 @@ def _read_text(completion: Completion) -> str:
 
 
 def _read_reward(graded: Graded) -> float | None:
-    """Return the score; None where a check failed, too: a reply that breaks a judge must not earn what is left."""
+    """Return the score; None where a check failed, too: a reply that breaks a judge must earn nothing."""
     return float(graded.score) if graded.score is not None and graded.is_complete else None

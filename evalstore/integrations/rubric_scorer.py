@@ -1,4 +1,4 @@
-"""`scorer`: a rubric as a function of one output, for any harness; it needs neither its store nor a harness."""
+"""`scorer`: a rubric as a function of one output, for any harness; it needs neither store nor harness."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def explain_result(result: RubricResult) -> str:
-    """Return the verdict with its score, then a line for each check that failed or is unscored, with its reason."""
+    """Return the verdict with its score, then each check that failed or is unscored, with its reason."""
     return "\n".join(_list_lines(result))
 
 
@@ -127,7 +127,7 @@ class ReleasedRubric:
 
     @property
     def question_keys(self) -> frozenset[str]:
-        """The keys of a question that its checks read, as a reference or as a value that a rubric takes from it."""
+        """The keys of a question that checks read, as a reference or as a value that a rubric takes."""
         rubrics = [
             self.rubric,
             *(one for one in self.artifacts.values() if one.kind is Kind.RUBRIC),
@@ -143,7 +143,7 @@ class ReleasedRubric:
     def grade(
         self, sample: Sample, replies: Mapping[str, JudgeReply]
     ) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
-        """Grade one sample with `replies` (by call key); returns the result and the calls whose replies are missing."""
+        """Grade one sample with `replies` (by call key); return the result and the calls without a reply."""
         if not self._bench:
             self._bench.append(_Bench(self))
         bench = self._bench[0]
@@ -207,7 +207,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer:
-    """A rubric as a function of outputs, which `scorer` makes; it can be pickled, and called from many threads.
+    """A rubric as a function of outputs, made by `scorer`; it can be pickled, and called in many threads.
 
     Attributes:
         released: The rubric with all that it refers to.
@@ -233,7 +233,7 @@ class RubricScorer:
         tool_calls: Iterable[Mapping[str, Any]] | None = None,
         **question: Any,
     ) -> Graded:
-        """Grade one output; `question` are further keys of its question, such as `expected_facts` or `criteria`."""
+        """Grade one output; `question` has further keys of its question, as `expected_facts` or `criteria`."""
         keys = {"expected": expected} if expected is not None else {}
         return self.grade(output, {"input": input, **keys, **question}, tool_calls)
 

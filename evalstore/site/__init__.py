@@ -1,4 +1,4 @@
-"""What the pages of a store's site show: the store read as values, one page after the other; writes nothing."""
+"""What the pages of a store's site show: the store read as values, page by page; writes nothing."""
 
 from evalstore.site.store_site import StoreSite
 from evalstore.site.values import SiteAudit, SiteEntry, WrittenSite, summarize_artifact

@@ -1,4 +1,4 @@
-"""Makes the picture of the references between artifacts: what is drawn, in which layers, and what is left out."""
+"""Makes the picture of references between artifacts: what is drawn, in which layers, what is left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
 def build_graph(
     title: str, names: Sequence[str], references: Collection[SiteReference]
 ) -> SiteGraph:
-    """Return the picture of references between artifacts (`<kind>/<id>`), with sentences on what it leaves out."""
+    """Return the picture of references between artifacts (`<kind>/<id>`), and what it leaves out."""
     known = set(names)
     edges = sorted(
         one for one in references if one.user != one.used and {one.user, one.used} <= known
@@ -46,7 +46,7 @@ def build_graph(
 def order_layers(
     names: Collection[str], edges: Collection[SiteReference]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return names by kind, each layer in the order that lets few lines cross; kinds without a name have no layer.
+    """Return names by kind, each layer ordered so that few lines cross; empty kinds have no layer.
 
     Each sweep moves an artifact to the mean place of its neighbours in other layers (Sugiyama's
     barycenter heuristic).

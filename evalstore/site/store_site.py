@@ -61,14 +61,12 @@ class StoreSite:
         found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
         if len(found) > RUNS_LIMIT:
             self.notes.append(f"of {len(found):,} runs the newest {RUNS_LIMIT:,} have a page")
-        named = (
-            (run, run.path.relative_to(self.folder).with_suffix("").as_posix())
-            for run in found[-RUNS_LIMIT:]
-        )
-        return tuple(
-            SiteRun(run, f"runs/{place}.html", name)
-            for place, (run, name) in enumerate(named, start=1)
-        )
+        runs = enumerate(found[-RUNS_LIMIT:], start=1)
+        return tuple(self._place_run(run, place) for place, run in runs)
+
+    def _place_run(self, run: Run, place: int) -> SiteRun:
+        name = run.path.relative_to(self.folder).with_suffix("").as_posix()
+        return SiteRun(run, f"runs/{place}.html", name)
 
     @cached_property
     def audits(self) -> tuple[SiteAudit, ...]:
@@ -114,23 +112,16 @@ class StoreSite:
         log = self._read_log(name) if summary.releases else None
         file = read_artifact_file(self.store, f"{name}@worktree" if summary.working else name)
         title = file.resolved.artifact.value.get("title")
+        used = self._graph.read_references(f"{name}@worktree").references
+        users = self._graph.find_references_to(name)
         return SiteArtifact(
             summary=summary,
             title=title if isinstance(title, str) else "",
             version=file.resolved.version,
             log=log,
             steps=tuple(_list_steps(log)) if log else (),
-            references=tuple(
-                sorted(
-                    {
-                        one.ref.name
-                        for one in self._graph.read_references(f"{name}@worktree").references
-                    }
-                )
-            ),
-            users=tuple(
-                sorted({one.user.partition("@")[0] for one in self._graph.find_references_to(name)})
-            ),
+            references=tuple(sorted({one.ref.name for one in used})),
+            users=tuple(sorted({one.user.partition("@")[0] for one in users})),
             text=file.data.decode("utf-8", "replace"),
         )
 

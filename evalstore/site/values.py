@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.diff import Diff
-from evalstore.release.release_log import ReleaseLog
+from evalstore.release.release_log import ReleaseLog, ReleaseLogEntry
 from evalstore.runs import Run
 from evalstore.store.listing import ArtifactSummary
 from evalstore.versions import Bump
@@ -23,7 +23,7 @@ class SiteStep:
 
 @dataclass(frozen=True, slots=True)
 class SiteArtifact:
-    """One artifact: its releases (None: never released), what it refers to, what refers to it, and its file's text.
+    """One artifact: its releases (None: never released), references in both directions, and its text.
 
     Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else
     the last release's.
@@ -40,7 +40,7 @@ class SiteArtifact:
 
 
 class SiteRelease(NamedTuple):
-    """A release in the words of its tag and of the log: the version, the date, who released it, and the level."""
+    """A release in the words of its tag and of the log: version, date, who released it, and level."""
 
     version: str
     date: str
@@ -59,16 +59,13 @@ class SiteEntry:
 
 def summarize_artifact(page: SiteArtifact) -> SiteEntry:
     """Return what the first page says of an artifact."""
-    releases = (
-        SiteRelease(
-            str(entry.logged.version),
-            entry.logged.date,
-            entry.logged.author,
-            "first" if entry.before is None else str(entry.required or Bump.NONE),
-        )
-        for entry in (page.log.releases if page.log else ())
-    )
-    return SiteEntry(page.summary, page.title, tuple(releases))
+    entries = page.log.releases if page.log else ()
+    return SiteEntry(page.summary, page.title, tuple(map(_summarize_release, entries)))
+
+
+def _summarize_release(entry: ReleaseLogEntry) -> SiteRelease:
+    level = "first" if entry.before is None else str(entry.required or Bump.NONE)
+    return SiteRelease(str(entry.logged.version), entry.logged.date, entry.logged.author, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class SiteRun:
 
 @dataclass(frozen=True, slots=True)
 class SiteAudit:
-    """Two runs of one dataset that follow each other, and the path of their audit; `problem`: why there is none.
+    """Two successive runs of one dataset, and the path of their audit; `problem`: why there is none.
 
     `sentence` and `answer` are those of the audit.
     """
@@ -97,7 +94,7 @@ class SiteAudit:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SiteReference:
-    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: whether a score goes through it."""
+    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: it carries a score."""
 
     user: str
     used: str

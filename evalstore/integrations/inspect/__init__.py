@@ -1,4 +1,4 @@
-"""evalstore within Inspect AI: a scorer that grades by a rubric of a store, and a store's datasets as samples.
+"""evalstore within Inspect AI: a scorer that grades by a store's rubric, and datasets as samples.
 
 Needs the extra `evalstore[inspect]`. In a task:
 
@@ -89,7 +89,7 @@ async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
 
 
 def _choose_model(named: str, judge: InspectJudge) -> Model | str:
-    """Return the model that answers for the name `named` in the store's files, or the reason why none does."""
+    """Return the model that answers for the name `named` in the store's files, or why none does."""
     if isinstance(judge, Mapping):
         if named in judge:
             return get_model(judge[named])
@@ -144,7 +144,7 @@ def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
 def rubric_scorer(
     ref: str | None = None, store: OpenedStore | Path | str = ".", *, judge: InspectJudge = None
 ) -> Scorer:
-    """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
+    """Grade by the rubric `ref`, or a sample's own `rubric_ref` (metadata); reports mean and passes.
 
     `store` is the folder of the store; a task file's relative path is relative to it. Judges are
     answered by `judge`,

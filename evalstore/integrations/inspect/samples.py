@@ -1,4 +1,4 @@
-"""Loads a store's rubrics, and converts between its questions and outputs and Inspect's samples and states."""
+"""Loads a store's rubrics, and converts questions and outputs to Inspect's samples and back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RubricCache:
     _loaded: dict[str, ReleasedRubric] = field(default_factory=dict)
 
     def load_rubric(self, ref: str) -> ReleasedRubric:
-        """Return the rubric that `ref` names; raises what `Store.open` and `Store.resolve` raise, and `SchemaError`."""
+        """Return the rubric that `ref` names; raises as `Store.open` and `Store.resolve`, and `SchemaError`."""
         if ref not in self._loaded:
             with open_store(self.place) as used:
                 self._loaded[ref] = load_released_rubric(used, ref)
@@ -90,7 +90,7 @@ def _add_hints_as_notes() -> Iterator[None]:
 
 
 def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDataset:
-    """Return the questions of a dataset as samples: the input or the messages, `expected` as target, the rest metadata.
+    """Return the questions of a dataset as samples: input or messages, `expected` as target, and metadata.
 
     `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises
     `EvalstoreError` for what cannot be resolved or read, and for a number that is not a float,
@@ -105,7 +105,7 @@ def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDa
 
 
 def read_question(state: TaskState, target: Target) -> Question:
-    """Return the question of a sample: the row is its metadata, with its id, its input, its target as `expected`."""
+    """Return the question of a sample: its metadata, with its id, its input, its target as `expected`."""
     row: dict[str, Any] = {
         "input": _input_text(state.input),
         **convert_numbers(state.metadata, to_decimal),
@@ -119,7 +119,7 @@ def read_question(state: TaskState, target: Target) -> Question:
 
 
 def read_output(state: TaskState) -> Output | None:
-    """Return what Inspect's own scorers grade, else the assistant's last message; None when there is neither.
+    """Return what Inspect's own scorers grade, else the assistant's last message; None without both.
 
     Inspect's messages record every tool call, so no call is an empty record. Messages that are part
     of the input are not the model's. `evalstore score` reads a log in the same way.
@@ -129,11 +129,9 @@ def read_output(state: TaskState) -> Output | None:
     text = own_replies[-1].text if own_replies else None
     if state.output.completion or not state.output.empty:
         text = state.output.completion
-    return (
-        None
-        if text is None
-        else Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
-    )
+    if text is None:
+        return None
+    return Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
 
 
 def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:
@@ -205,7 +203,7 @@ def make_score(
     judges: Sequence[UsedArtifact],
     asked: bool,
 ) -> Score:
-    """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
+    """Return a score as the nearest float, with all that is exact in the metadata; never 0 for unscored.
 
     `judges` are those that the rubric refers to; `asked` says whether one had to be asked about
     this output.
@@ -247,7 +245,7 @@ def make_unscored(
 
 @metric(scores="unreduced")
 def pass_rate() -> Metric:
-    """Share of the scored outputs that pass, each epoch's output counted apart: a mean of epochs has no verdict."""
+    """Share of the scored outputs that pass; each epoch counts apart: a mean of epochs has no verdict."""
 
     def share(scores: list[SampleScore]) -> float:
         passed = [(item.score.metadata or {}).get("verdict") == Verdict.PASS for item in scores]
@@ -271,7 +269,7 @@ def _write_plain(value: object) -> str | list[str] | None:
 
 
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:
-    """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
+    """Return Inspect's word for why there is no score; it has none for an output with nothing to grade."""
     if not has_failed_check(result.checks):
         return "missing"
     return "grader_failed" if asked else "scoring_failed"
