@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -54,14 +54,10 @@ _CLAIMS = {
 def text(report: RecordReport, screen: Screen = PAPER) -> str:
     """Return the change in a sentence, both means, what else there is, and the answers to conditions."""
     limit = None if screen.whole else _SHOWN
-    blocks = (
-        block
-        for one in report.all
-        for block in (
-            screen.wrap(*list_facts(one.comparison, limit)),
-            format_results(one.results, screen),
-        )
-    )
+    blocks: list[str | Iterable[str]] = []
+    for one in report.all:
+        blocks.append(screen.wrap(*list_facts(one.comparison, limit)))
+        blocks.append(format_results(one.results, screen))
     return join_blocks(
         *(screen.wrap(sentence, inner="", part=Part.HEAD) for sentence in _write_sentences(report)),
         format_columns([HEAD, *_list_all_rows(report)], right={1, 2}),
@@ -74,16 +70,14 @@ def markdown(report: RecordReport) -> str:
     found = report.comparison
     is_one_file = found.names != RECORD_NAMES
     other = "" if is_one_file else f" \u2192 {format_code(found.b.run)}"
+    facts = (map(escape_prose, list_facts(each.comparison, _SHOWN)) for each in report.all)
     return join_blocks(
         "### evalstore audit",
         f"{format_code(found.a.run)}{other}",
         *(f"**{escape_prose(sentence)}**" for sentence in _write_sentences(report)),
         (f"- {escape_prose(describe_result(one))}" for each in report.all for one in each.results),
         format_table(HEAD, _list_all_rows(report)),
-        *(
-            (f"- {escape_prose(fact)}" for fact in list_facts(each.comparison, _SHOWN))
-            for each in report.all
-        ),
+        *(map("- {}".format, sentences) for sentences in facts),
     )
 
 
