@@ -90,14 +90,14 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
             most = entry.get("max", least)
             for count in sorted({least, most, most + 1}):
                 if count <= CANDIDATES.record_length:
-                    yield _merge_calls(one.params["tools"] or (), [call] * count)
+                    yield _merge_calls(one.params["tools"] or (), call, count)
 
 
-def _merge_calls(tools: Iterable[Mapping[str, Any]], calls: list[Call]) -> Record:
-    """Return the calls of some tools; where one is the tool of `calls`, these instead."""
+def _merge_calls(tools: Iterable[Mapping[str, Any]], call: Call, count: int) -> Record:
+    """Return the calls of some tools; where one is the tool of `call`, that one `count` times."""
     record: list[Call] = []
     for asked in tools:
-        record += calls if asked["name"] == calls[0]["name"] else [_make_call(asked)]
+        record += [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
     return tuple(record)
 
 
