@@ -1,4 +1,4 @@
-"""Explains what people write and meet: rules of any area, kinds of artifacts and checks, keys, and fingerprints."""
+"""Explains what people write and meet: rules, kinds of artifacts and checks, keys, fingerprints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEADS = frozenset({*FILES, "checks", "evalstore"})
 
 @dataclass(frozen=True, slots=True)
 class FoundChange:
-    """A change of a store by its fingerprint, and the artifact (`<kind>/<id>`) that it is one of."""
+    """A change of a store by its fingerprint, and its artifact (`<kind>/<id>`)."""
 
     ref: str
     finding: DiffFinding
@@ -46,7 +46,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class TopicList:
-    """What can be explained: the files and kinds of check, and how many keys and rules there are besides."""
+    """What can be explained: the files and kinds of check, and how many keys and rules."""
 
     topics: tuple[SchemaTopic, ...]
     keys: int
@@ -64,7 +64,9 @@ def list_topics() -> TopicList:
 
 
 def explain_name(name: str) -> Explanation:
-    """Return what a rule, kind or key means, a key also by a path: `threshold`, `scoring.missing`, `/checks/0/values`.
+    """Return what a rule, kind or key means.
+
+    A key may be named by a path, too: `threshold`, `scoring.missing`, `/checks/0/values`.
 
     Raises `RefError` for an unknown name; its hint is the nearest one.
     """
@@ -129,7 +131,7 @@ def find_topics(name: str) -> tuple[SchemaTopic, ...]:
 
 
 def list_names() -> list[str]:
-    """Return every name that can be explained: rules, files, kinds, keys by themselves and by their paths."""
+    """Return every name that can be explained: rules, files, kinds, keys and their paths."""
     topics = load_topics()
     keys = dict.fromkeys(topic.name for topic in topics.values() if topic.sort is TopicSort.KEY)
     return [*dict.fromkeys([*FILES, *list_check_kinds(), *keys, *topics, *list_rule_names()])]

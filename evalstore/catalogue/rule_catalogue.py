@@ -38,7 +38,10 @@ class RuleCatalogue:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRule:
-    """One rule in words; `level` is a bump or a severity, `row` the whole row of a rule of changes."""
+    """One rule in words.
+
+    `level` is a bump or a severity, `row` the whole row of a rule of changes.
+    """
 
     id: str
     subject: RuleSubject
@@ -76,7 +79,7 @@ def list_rule_names() -> list[str]:
 
 
 def render_template(template: str) -> str:
-    """Return a message template with `<name>` for each of its facts; "" for a template that is a fact as a whole."""
+    """Return a message template with `<name>` for each fact; "" for one that is a whole fact."""
     parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
     return "" if template in _WHOLE else "".join(parts)
 

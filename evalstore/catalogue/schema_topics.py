@@ -1,4 +1,4 @@
-"""Reads the schemas as topics: every artifact, kind of check and key that people write, with words and an example."""
+"""Reads the schemas as topics: every artifact, kind of check and key, with words and an example."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def read_schema(name: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _SchemaNode:
-    """A subschema with its references followed, its path, a value of it, and how such a value stands in a document."""
+    """A subschema without references, its path, a value of it, and how documents hold it."""
 
     schema: Mapping[str, Any]
     node: Mapping[str, Any]
@@ -109,7 +109,7 @@ class _SchemaNode:
 
     @property
     def holder(self) -> _SchemaNode:
-        """What the keys of this node belong to: of a list of mappings, or of mappings by name, one of them."""
+        """What has the keys of this node: of a list of mappings, or of mappings by name, one."""
         items, entries = self.node.get("items"), self.node.get("additionalProperties")
         if isinstance(entries, dict) and "properties" in (
             inner := follow_reference(self.schema, entries)
@@ -128,7 +128,7 @@ class _SchemaNode:
         ).holder
 
     def make_child(self, name: str) -> _SchemaNode:
-        """Return the node of a key of this one, with the value that an example has beside what it needs."""
+        """Return the node of a key of this one, with an example's value and what it needs."""
         node = follow_reference(self.schema, self.node["properties"][name])
         known = [
             one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)
@@ -141,7 +141,10 @@ class _SchemaNode:
         return _SchemaNode(self.schema, node, path, TopicSort.KEY, wrap, value, required)
 
     def _choose_beside(self, name: str, example: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what stands beside a key in its example: within a file what it depends on, else all that fits."""
+        """Return what an example has next to a key.
+
+        Within a file it is what the key depends on, else all that fits.
+        """
         if self.sort is TopicSort.FILE:
             needed = _list_dependencies(self.node, name)
             return {key: value for key, value in example.items() if key in needed}

@@ -20,7 +20,7 @@ _FROM_QUESTION = {"$ref": "#/$defs/from_question"}
 
 
 def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
-    """Return in words what a value must be: `skip or zero`, `a number from 0 to 1`, `a list of texts`."""
+    """Return in words what a value must be, such as `skip or zero` or `a number from 0 to 1`."""
     if "const" in node:
         return str(node["const"])
     if "enum" in node:

@@ -1,4 +1,4 @@
-"""Begins files: a rubric, a judge or a dataset, small, valid and commented, from the examples in the schemas."""
+"""Begins files: a small, valid, commented rubric, judge or dataset, from the schemas' examples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEEDS = {"judge_prompt_ref": Kind.JUDGE, "rubric_ref": Kind.RUBRIC}
 
 @dataclass(frozen=True, slots=True)
 class StartedFile:
-    """A file that was begun: its artifact (`<kind>/<id>`), its path from the store's root, and what it refers to."""
+    """A file that was begun: its artifact (`<kind>/<id>`), its path, and what it refers to."""
 
     ref: str
     file: str
@@ -37,7 +37,9 @@ class StartedFile:
 
 
 def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] = ()) -> StartedFile:  # noqa: A002
-    """Write the file of a new artifact; `kinds` are the checks of a rubric, or the score type of a judge.
+    """Write the file of a new artifact.
+
+    `kinds` are the checks of a rubric, or the score type of a judge.
 
     What it refers to is taken from the store. Raises `UsageError` for a name that is none, and
     `RefusedError` where the file is there already, or where the store has nothing that it could
@@ -60,7 +62,10 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
 
 
 def _is_written(file: Path) -> bool:
-    """Whether something stands in the place of a new file; an empty one is what a shell may have made of it."""
+    """Whether a new file's place is taken.
+
+    An empty file is not: a shell may have made it.
+    """
     return file.is_symlink() or (
         file.exists() and not (file.is_file() and file.stat().st_size == 0)
     )

@@ -1,4 +1,4 @@
-"""What check kinds work with: other artifacts, judges' replies, phrases; and what they may find wrong with a check."""
+"""What check kinds work with: artifacts, judges' replies, phrases, and problems of a check."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ def grade_always(graded: Grade) -> GradeFunction:
 
 
 def find_median(scores: Sequence[Fraction]) -> Fraction:
-    """Return the exact median of at least one score: of an even number, the mean of the middle two."""
+    """Return the exact median of at least one score; of an even number, the middle two's mean."""
     ordered = sorted(scores)
     # Both indices are the middle one where the number of scores is odd.
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 class CheckProblem(NamedTuple):
-    """What a schema cannot see in a check, at a place within it; `blocks`: so that no output can be graded."""
+    """What a schema cannot see in a check, at a place within it.
+
+    `blocks`: so that no output can be graded.
+    """
 
     pointer: Pointer
     message: str
@@ -42,7 +45,7 @@ def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature o
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """How to load an artifact and to ask a judge; neither may change its answer while outputs are graded.
+    """How to load an artifact and to ask a judge, with the same answers during a whole grading.
 
     `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a
     `JudgeReply`, with a `problem` where there is none. `model` is what the run says of a judge's

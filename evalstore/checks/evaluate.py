@@ -1,4 +1,4 @@
-"""Grades one output by one rubric, exactly: a pure function of (rubric, question, output), prepared once a rubric."""
+"""Grades one output by one rubric, exactly: a pure function, prepared once for each rubric."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CountedCheck(NamedTuple):
 
 
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
-    """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
+    """Combine the checks' results; the verdict is pass if the score reaches the rubric's threshold.
 
     With `verdict: all` it is pass when every check that counts and weighs passed, and nothing made
     the score 0.
@@ -100,7 +100,7 @@ def _passes_every_check(scoring: Scoring, results: Sequence[CheckResult]) -> boo
 
 
 def select_counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
-    """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
+    """Return the checks that the rubric counts, in order, by its policies for unscored checks."""
     counted = [one for one in results if one.score is not None or _counts_as_zero(scoring, one)]
     return [_count_check(one, scoring.weights.get(one.id, _ONE)) for one in counted]
 
@@ -150,7 +150,10 @@ def _average_by_weight(checks: Sequence[CountedCheck]) -> Fraction | None:
 
 
 def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Return numbers over one denominator, and it: sums of fractions would be reduced term by term."""
+    """Return numbers over one denominator, and it.
+
+    Sums of fractions would be reduced term by term.
+    """
     pairs = [number.as_integer_ratio() for number in numbers]
     unit = lcm(*[below for _, below in pairs])
     return [above * (unit // below) for above, below in pairs], unit
@@ -184,7 +187,7 @@ def evaluate(
     *,
     context: CheckContext = NO_CONTEXT,
 ) -> RubricResult:
-    """Grade one output; scores are exact fractions in [0, 1], and a check that cannot be graded is unscored, never 0.
+    """Grade one output with exact fractions in [0, 1]; what cannot be graded is unscored, never 0.
 
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then
     passes when its score is at least its threshold; `combine` says how the rubric's score comes of
@@ -202,7 +205,10 @@ def evaluate(
 def prepare_rubric(
     rubric: Rubric, context: CheckContext = NO_CONTEXT
 ) -> Callable[[Sample], RubricResult]:
-    """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
+    """Return the rubric as a function of samples.
+
+    `RefError` where it refers to what is not there.
+    """
     checks = [prepare_check(check, context) for check in rubric.checks]
     # The outputs of a run have few different results, and each combination of them is combined
     # once.
@@ -213,7 +219,7 @@ def prepare_rubric(
 def prepare_check(
     check: Check, context: CheckContext = NO_CONTEXT
 ) -> Callable[[Sample], CheckResult]:
-    """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
+    """Return one check as a function of samples: its kind's score, `negate`, then the verdict."""
     grade_by_kind = _prepare_kind(check, context)
     too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
     read_part = _prepare_reading(check)
@@ -284,7 +290,7 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
 def _prepare_each_question(
     params: Mapping[str, Any], values: tuple[QuestionValue, ...], context: CheckContext
 ) -> GradeFunction:
-    """Return a check that is filled from each question, and then prepared as if it had been written so."""
+    """Return a check that is filled from each question, then prepared as if written so."""
     if context.load is not None:
         for _, ref in find_check_pins((), params):
             context.load(ref)  # what is not there is said before the first output
@@ -301,7 +307,7 @@ def _prepare_each_question(
 
 
 def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
-    """Turn the grade of a kind into the result of a check: `negate`, then the verdict by its threshold."""
+    """Turn a kind's grade into a check's result: `negate`, then the verdict by its threshold."""
     # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
         graded = grade_error(
@@ -333,7 +339,10 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
 
 
 def _explain_misfit(check: Check, misfit: Exception) -> Exception:
-    """Return the errors of the check's schema on its parameters; without any, the fault is evalstore's."""
+    """Return the errors of the check's schema on its parameters.
+
+    Without any, the fault is evalstore's.
+    """
     from evalstore.languages.schemas import compile_shipped_schema
 
     # A key that nothing reads is no reason: `validate` says so, and grading goes on.

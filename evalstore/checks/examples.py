@@ -1,4 +1,4 @@
-"""Grades the examples of a rubric or a judge by that rubric, or by a rubric that asks that judge alone."""
+"""Grades the examples of a rubric or a judge by that rubric, or by one that asks that judge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GradedExample(NamedTuple):
 def grade_examples(
     kind: Kind, value: Mapping[str, Any], context: CheckContext
 ) -> Iterator[GradedExample]:
-    """Yield each example of a rubric's or a judge's mapping with its result; nothing for what cannot be read as one.
+    """Yield each example of a rubric's or a judge's mapping with its result, if it can be read.
 
     What could not be graded counts only where it decides: without a reply of a judge a failed required check
     still fails.
@@ -79,7 +79,7 @@ def make_grader(
 def make_rubric(
     kind: Kind, value: Mapping[str, Any], context: CheckContext
 ) -> tuple[Rubric, CheckContext]:
-    """Return a rubric's mapping as a rubric, or one check that asks a judge, whose variables the question fills."""
+    """Return a rubric's mapping as a rubric, or one check that asks a judge about each question."""
     if kind is not Kind.JUDGE:
         return read_rubric(value), context
     judge = Artifact(
@@ -117,7 +117,10 @@ def _grade(
 
 
 def settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
-    """Return what the rubric says whatever the checks say that could not be graded; unscored where that differs."""
+    """Return the rubric's result whatever the ungraded checks would say.
+
+    It is unscored where they decide.
+    """
     worst = combine_results(scoring, [*_settle_checks(result, Fraction(0), Verdict.FAIL)])
     best = combine_results(scoring, [*_settle_checks(result, Fraction(1), Verdict.PASS)])
     score = worst.score if worst.score == best.score else None

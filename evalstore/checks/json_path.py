@@ -1,4 +1,4 @@
-"""Reads the singular queries of JSONPath (RFC 9535): those that name at most one value, as `$.items[0].name` does."""
+"""Reads the JSONPath queries (RFC 9535) that name at most one value, as `$.items[0].name` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepares a judge once, fills its prompts, asks it, and grades the answers; a check asks judges here only."""
+"""Prepares a judge once, fills its prompts, asks it, and grades its answers, for all checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PreparedJudge:
-    """A judge ready to be asked; `name` says who it is in messages and calls, `model` is merged and in one spelling."""
+    """A judge ready to be asked.
+
+    `name` is what messages and calls call it; `model` is merged and in one spelling.
+    """
 
     name: str
     definition: Judge
@@ -55,7 +58,7 @@ class PreparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """One reply of a judge, as received and as read; `about` names the statement that it was asked about.
+    """One reply of a judge, as received and as read; `about` names the statement in question.
 
     `counts`: the score is made of it, so that there is none where the reply cannot be read.
     """
@@ -75,7 +78,7 @@ class JudgeAnswer:
 def prepare_judge(
     ref: str, context: CheckContext, *, model: Mapping[str, Any], variable_names: Collection[str]
 ) -> PreparedJudge | Grade:
-    """Return the judge that `ref` names, ready to be asked, or the grade of every output where it cannot be asked.
+    """Return the judge that `ref` names, ready to be asked, or the grade of all outputs without it.
 
     `model` is what the check says of it and wins field by field, `variable_names` those that the
     check fills. Raises `RefError` for a judge that is not there and `SchemaError` for a file that
@@ -119,7 +122,7 @@ def ask_judge(
     *,
     times: int = 1,
 ) -> Iterator[JudgeAnswer]:
-    """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer, too."""
+    """Ask a judge `times` about one output and yield what it says; a failure is an answer, too."""
     try:
         prompt = fill_template(judge.template, _fill_values(judge, sample, variables))
         prompt.encode()
@@ -198,7 +201,7 @@ def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normalize_number(value: Any) -> Any:
-    """Return a number, and all within a value, in its one spelling, so that 0 and 0.0 ask the same question."""
+    """Return a value with every number in its one spelling, so that 0 and 0.0 ask the same."""
     if isinstance(value, dict):
         return {key: _normalize_number(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -212,7 +215,10 @@ def _normalize_number(value: Any) -> Any:
 def _fill_values(
     judge: PreparedJudge, sample: Sample, variables: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
+    """Return the text of every name that the template reads.
+
+    The output is the output, whatever the variables say.
+    """
     own = {CRITERIA} & {*judge.definition.variables} & {*variables}
     values: dict[str, Any] = {}
     for name in judge.template.names:

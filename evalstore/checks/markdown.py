@@ -1,4 +1,4 @@
-"""The shape of a Markdown text in each dialect: headings, code blocks, paragraphs; sole user of markdown-it."""
+"""The shape of a Markdown text in each dialect, and its fenced blocks; sole user of markdown-it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _BLOCKS = 500_000
 
 @dataclass(frozen=True, slots=True)
 class MarkdownShape:
-    """What a text is made of; a heading is its level and its text, stripped, with the inline markup as written."""
+    """What a text is made of.
+
+    A heading is its level and its text, stripped, with the inline markup as written.
+    """
 
     headings: tuple[tuple[int, str], ...]
     code_blocks: int
@@ -39,14 +42,20 @@ class MarkdownShape:
 
 
 class FencedBlock(NamedTuple):
-    """A fenced block: its language, the first word of its info string in lower case, and its content."""
+    """A fenced block: its language, in lower case, and its content.
+
+    The language is the first word of its info string.
+    """
 
     language: str
     content: str
 
 
 def count_by_lines(text: str) -> MarkdownShape:
-    """Count as the legacy grader does, line by line of `str.splitlines()`; code counts as prose (drupal 1.3)."""
+    """Count as the legacy grader does, line by line; code counts as prose (drupal 1.3).
+
+    Lines are those of `str.splitlines()`.
+    """
     rows = text.splitlines()
     headings = [match for row in rows if row.startswith("#") and (match := _HEADING.match(row))]
     return MarkdownShape(
@@ -57,7 +66,7 @@ def count_by_lines(text: str) -> MarkdownShape:
 
 
 def count_by_commonmark(text: str) -> MarkdownShape:
-    """Count what a CommonMark parser sees, also within lists and quotes; `LimitError` for a text beyond the limits.
+    """Count what CommonMark sees, also in lists and quotes; `LimitError` for too large a text.
 
     Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link
     definitions are none.
@@ -96,13 +105,13 @@ def find_fenced_blocks(text: str) -> list[FencedBlock]:
 
 
 def _read_language(info: str) -> str:
-    """Return the word in front of whatever else tools write there: a title, a file's name, line numbers."""
+    """Return the first word: tools write a title, a file's name or line numbers behind it."""
     word = _LANGUAGE.match(info.strip())
     return word[0].lower() if word else ""
 
 
 def _find_front_matter_end(text: str) -> int:
-    """Return where front matter ends, YAML or TOML between two marks on the text's first lines; 0 without any.
+    """Return where front matter ends, between two marks on the first lines; 0 without any.
 
     What stands between two rules is text, so a mapping is asked for: a key in the first line that
     says something.

@@ -1,4 +1,4 @@
-"""PHP syntax: where blocks begin and end, and what says whether they are valid; sole user of php and tree-sitter.
+"""PHP syntax: where blocks are, and whether they are valid; sole user of php and tree-sitter.
 
 Below `cli`, only this module and the one that runs git look at PATH: each owns a child process.
 """
@@ -30,7 +30,7 @@ _OUT_OF_MEMORY = b"Allowed memory size of"
 
 @dataclass(frozen=True, slots=True)
 class PhpEngine:
-    """What lints: its name as results record it, and the program's path (None: the embedded parser)."""
+    """What lints: its name in results, and the program's path (None: the embedded parser)."""
 
     name: str
     path: str | None = None
@@ -38,14 +38,14 @@ class PhpEngine:
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """Whether one block is valid syntax; None when the engine could not tell, and `message` says why."""
+    """Whether one block is valid syntax; None when the engine could not tell, as `message` says."""
 
     valid: bool | None
     message: str = ""
 
 
 def find_commonmark_blocks(text: str) -> list[str]:
-    """Return the fenced blocks whose language is php, as a CommonMark parser sees them; one may lack its closing fence.
+    """Return the fenced blocks of php as CommonMark sees them; the last may lack its closing fence.
 
     `LimitError` for a text beyond the parser's limits.
     """
@@ -53,7 +53,7 @@ def find_commonmark_blocks(text: str) -> list[str]:
 
 
 def find_legacy_blocks(text: str) -> list[str]:
-    """Return what stands between a line that opens with ```` ```php ```` (anywhere in it) and the next ```` ``` ````.
+    """Return what is between a line with ```` ```php ```` in it and the next ```` ``` ````.
 
     The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none.
     """
@@ -90,7 +90,7 @@ def find_php_engine() -> PhpEngine | None:
 
 
 def find_php() -> str | None:
-    """Return the absolute path of `php`; one that the current folder would supply does not count."""
+    """Return the absolute path of `php`, but not of one in the current folder."""
     path = shutil.which("php")
     return path if path is not None and Path(path).is_absolute() else None
 
@@ -130,7 +130,7 @@ def _read_message(said: bytes) -> str:
 
 
 def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run `php`; raises `RefusedError` where it does not finish, because then nobody knows its answer."""
+    """Run `php`; raises `RefusedError` if it does not finish, as its answer is then unknown."""
     try:
         return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
             [path, *_OPTIONS, action],

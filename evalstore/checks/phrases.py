@@ -12,14 +12,14 @@ PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
 
 
 class Phrase(NamedTuple):
-    """A text to look for, in an output as it is where `is_exact`, else in lower case as the phrase is."""
+    """A text to look for, as it is where `is_exact`, else with the output in lower case."""
 
     text: str
     is_exact: bool
 
 
 def read_phrase(value: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what a check of phrases looks for where it has this one value; None for what is not a text.
+    """Return what a check of phrases looks for with this one value; None if it is not a text.
 
     None, too, where it looks in what the steps of `on` leave of the output.
     """

@@ -1,4 +1,4 @@
-"""Values that a check takes from the question: `{from: key}` in place of a list, a text, a number or a schema.
+"""Values that a check takes from the question: `{from: key}` in place of a list, text or number.
 
 A check that takes values is, for each question, the plain check with the values written in: it is
 filled and prepared question by question, and no kind knows where its parameters come from.
@@ -40,7 +40,7 @@ _TYPE_NAMES = {
 def fill_from_question(
     params: Mapping[str, Any], places: tuple[QuestionValue, ...], question: Question | None
 ) -> Mapping[str, Any] | Grade:
-    """Return a check with the question's values, or its grade where there is no value, or none of the right type."""
+    """Return a check with the question's values, or its grade without a value of the right type."""
     row = question.row if question else {}
     for place in places:
         if is_empty(row.get(place.key)):
@@ -75,14 +75,14 @@ def _explain_absence(key: str, question: Question | None) -> str:
 
 
 class ValueProblem(NamedTuple):
-    """What is wrong with a value that a question gives a check, as in `is not a list`, at a place within the value."""
+    """What is wrong with a question's value, as in `is not a list`, at a place within it."""
 
     pointer: Pointer
     message: str
 
 
 def read_value(kind: str, at: Pointer, value: Any) -> Any:
-    """Return a question's value as it stands in the parameter of this kind at `at`; a misfit stays as it is.
+    """Return a question's value as the parameter at `at` would have it; a misfit stays as it is.
 
     A text or a number where a list is wanted is a list of one text, `4000.0` is the whole number
     4000, and a tool's name stands for the tool.
@@ -114,7 +114,7 @@ def _read_integer(value: Any) -> Any:
 
 
 def locate_in_value(value: Any, pointer: Pointer) -> Pointer:
-    """Return where in a question's own value a place of the read value is: as far down as it is written."""
+    """Return where a place of the read value is in the question's own, as far as it is written."""
     for depth, step in enumerate(pointer):
         within = isinstance(value, dict) and step in value
         if not within and not (
@@ -138,12 +138,12 @@ def find_value_problems(kind: str, at: Pointer, value: Any) -> Iterator[ValuePro
 
 
 def find_wanted_type(kind: str, at: Pointer) -> str:
-    """Return what a parameter takes from a question, in words: a list, a text, a whole number, or a JSON Schema."""
+    """Return what a parameter takes, in words: a list, a text, a whole number, a JSON Schema."""
     return _TYPE_NAMES.get(_find_param(kind, str(at[0]), inner=len(at) > 1).type, "a JSON Schema")
 
 
 class _Param(NamedTuple):
-    """A parameter without `from`: its schema, the type of its values, and whether these are mappings with a name."""
+    """A parameter without `from`: its schema, its values' type, and whether they have names."""
 
     schema: Schema
     type: str

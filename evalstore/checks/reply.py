@@ -1,4 +1,4 @@
-"""Reads what a judge's model replied: a score in [0, 1] with the judge's words, that none applies, or a problem."""
+"""Reads what a judge's model replied: a score in [0, 1], that none applies, or a problem."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _Answer = Fraction | str | None
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What a reply says: a score in [0, 1] and the judge's words, or no score and the problem in words.
+    """What a reply says: a score in [0, 1] and the judge's words, or the problem in words.
 
     `level` is the name of the level that has the score, where the judge gives levels. A judge that
     says `n/a` gave an answer without a score (`is_applicable` is False), with its words.
@@ -82,7 +82,7 @@ class ParsedReply:
 
 
 def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
-    """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
+    """Read one reply: JSON with the key of the score type, else what `reply_pattern` finds.
 
     A verdict `n/a`, or null with the judge's words beside it, is the answer that nothing applies.
 
@@ -213,7 +213,7 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
 
 
 def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
-    """Return where a text says another score than the JSON before it, as in `Score: 2`; empty where nowhere."""
+    """Return where a text gives another score than the JSON before it, as `Score: 2`; or ""."""
     names = (
         "|".join(map(re.escape, judge.levels or {}))
         or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
@@ -229,7 +229,7 @@ def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
 
 
 def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
-    """Return the `response_format` of a request that wants JSON: the judge's words first, then what answers.
+    """Return the `response_format` of a request for JSON: the judge's words, then the answer.
 
     `may_be_idle`: it allows the answer that the question does not apply, too.
     """
@@ -283,7 +283,7 @@ def _compile(pattern: str) -> PatternMatcher | str:
 
 
 def find_quoted_answer(judge: Judge) -> str | None:
-    """Return an answer that the judge's `reply_pattern` takes from a reply that only mentions it, or None.
+    """Return an answer that `reply_pattern` takes from a reply that only mentions it, or None.
 
     Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output
     chooses it.
@@ -309,7 +309,7 @@ def _list_answers(judge: Judge) -> list[str]:
 
 
 def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") -> ParsedReply:
-    """Return a score, or that there is none, with the judge's words, or the problem that stands in its place."""
+    """Return a score or its absence with the judge's words, or the problem in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
     if score is None:
@@ -355,7 +355,10 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) ->
 
 
 def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answer:
-    """Return what the value under one key answers: no score where it is null with words, or `n/a` and no level."""
+    """Return what the value under one key answers.
+
+    There is no score where it is null with words, or `n/a` and no level.
+    """
     is_named = isinstance(item, str) and item in (judge.levels or {})
     if (item is None and has_words) or (_is_not_applicable(item) and not is_named):
         return None
@@ -363,7 +366,10 @@ def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answe
 
 
 def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
-    """Whether a verdict beside a score says the opposite; between half and the threshold a judge may say either."""
+    """Whether a verdict contradicts a score.
+
+    Between half and the threshold a judge may say either.
+    """
     passes = _read_verdict(judge, verdict)
     if isinstance(passes, str):
         return False
@@ -384,7 +390,7 @@ def _read_captured(judge: Judge, capture: str) -> _Answer:
 
 
 def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[_Answer, str] | None:
-    """Return the score that a text has, or the problem, and the text that was captured; None where nothing was."""
+    """Return the score of a text, or the problem, and the captured text; None without any."""
     matcher = _compile(pattern)
     if isinstance(matcher, str):
         return f"reply_pattern: {matcher}", ""
@@ -475,7 +481,10 @@ def _quote_excerpt(text: str) -> str:
 
 
 def is_pattern_idle(judge: Judge) -> bool:
-    """Whether it is proved that no text which the judge's pattern captures is an answer; False where nobody can say."""
+    """Whether no text that the judge's pattern captures is provably an answer.
+
+    It is False where nobody can say.
+    """
     pattern = judge.reply_pattern
     return (
         pattern is not None
@@ -485,7 +494,7 @@ def is_pattern_idle(judge: Judge) -> bool:
 
 
 def _spell_answers(judge: Judge) -> Expression:
-    """Return an expression that matches every text which is read as an answer; it may match more."""
+    """Return an expression that matches every text read as an answer; it may match more."""
     from evalstore.languages.pattern_comparison import Expression
 
     if judge.score_type is ScoreType.LEVELS:

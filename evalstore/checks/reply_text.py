@@ -1,4 +1,4 @@
-"""Finds what a model answers in all that it wrote: takes off its reasoning, and finds its one JSON object; pure."""
+"""Finds the answer in all that a model wrote: without its reasoning, in its one JSON object."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Place(NamedTuple):
 
 
 def take_off_reasoning(text: str) -> str:
-    """Return a reply without the reasoning before it: in tags, or all before a lone tag that ends it.
+    """Return a reply without the reasoning before it: in tags, or up to a lone closing tag.
 
     Raises `ReplyError` where nobody can tell where the reasoning ends.
     """

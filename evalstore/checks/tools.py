@@ -24,7 +24,7 @@ Places = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """One entry: which calls it means, and how many of them there may be; `most` is None without a limit."""
+    """One entry: which calls it means, and how many may be; `most` is None without a limit."""
 
     name: str
     args: Mapping[str, Any] | None = None
@@ -33,7 +33,7 @@ class ToolEntry:
     most: int | None = None
 
     def is_match(self, call: ToolCall) -> bool:
-        """Whether the call has the entry's name and fits its arguments; arguments that are not a mapping fit none."""
+        """Whether the call has the entry's name and fits its arguments, which are a mapping."""
         if call.name != self.name:
             return False
         return self.args is None or _fits_args(self.args, call.args, exact=self.exact)
@@ -54,7 +54,7 @@ class ToolDemands:
 
 
 def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
-    """Grade the calls: 0 for one that must not stand there, else all or nothing, or the share of the required tools."""
+    """Grade the calls: 0 for an unwanted one, else all or nothing, or the share of tools met."""
     tools = demands.tools
     if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
         return grade_error(
@@ -133,7 +133,7 @@ def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
 
 
 def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
-    """Return the place of the first call that is one too many when each tool in turn takes all it can; None for none.
+    """Return the place of the first call that is one too many, if each tool takes all it can.
 
     A tool can take as many calls as its `most` says, or else its `least`.
     """
@@ -150,7 +150,7 @@ def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
 
 
 def count_room(tool: ToolEntry) -> int:
-    """Return how many calls an entry may take at most; where nothing bounds them, how many it needs."""
+    """Return how many calls an entry may take at most; without a bound, how many it needs."""
     return tool.least if tool.most is None else tool.most
 
 

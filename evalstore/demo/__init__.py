@@ -1,4 +1,4 @@
-"""Replays the sample story: lays folders over a repository, commits as their authors, runs the real commands."""
+"""Replays the sample story: lays folders over a repository, commits, runs the real commands."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoryStep:
-    """One step: `folder` is laid over the repository, committed if there is a `message`, then the commands run."""
+    """One step: `folder` is laid over the repository and committed, then the commands run."""
 
     title: str
     say: str

@@ -1,4 +1,4 @@
-"""Finds what can be known of artifacts, settings, bundles and rows before scoring: every finding of every file."""
+"""Finds what can be known of artifacts, settings, bundles and rows before scoring."""
 
 from typing import TYPE_CHECKING
 

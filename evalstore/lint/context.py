@@ -1,4 +1,4 @@
-"""What the linters of one run share: the severity policies, the other artifacts, the bundles, and the day."""
+"""What linters of a run share: severity policies, other artifacts, bundles, and the day."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SeverityPolicy:
 
 
 def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
-    """Read the store's own policy from its settings; values of a wrong type are left to the schema's findings."""
+    """Read the store's own policy from its settings; the schema reports values of a wrong type."""
     levels = get_mapping(settings, "rules")
     rules = {rule: level for rule, level in levels.items() if isinstance(level, str)}
     policy = SeverityPolicy(rules=rules)
@@ -70,7 +70,7 @@ def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
 def read_target_policies(
     policy: SeverityPolicy, settings: Any, files: ArtifactFiles
 ) -> dict[tuple[Kind, str], SeverityPolicy]:
-    """Return the policies of what the targets reach; where several reach one artifact, the strictest holds."""
+    """Return the policies of what the targets reach; for an artifact of several, the strictest."""
     policies: dict[tuple[Kind, str], SeverityPolicy] = {}
     for target in get_mapping(settings, "targets").values():
         if isinstance(target, dict):
@@ -110,7 +110,7 @@ def _combine_strictest(
 
 
 def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
-    """Return the working files that a target's dataset reaches through references, itself first; no rows files."""
+    """Return the working files that a target's dataset reaches, itself first; no rows files."""
     reached: dict[tuple[Kind, str], Artifact] = {}
     pending = [dataset]
     while pending:
@@ -131,7 +131,7 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
 
 @dataclass(frozen=True, slots=True)
 class KnownRules:
-    """What packages above this one know: the diff's rules and rule sets, acceptances that stand, and renames.
+    """What packages above this one know: the diff's rules, valid acceptances, and renames.
 
     `pending` maps each acceptance of a change since the last release to whether a change needs it;
     None where that was not computed. `renames` are the names of gone artifacts by those of new ones

@@ -1,4 +1,4 @@
-"""Fixes what has one right answer: finds the characters of a file that are wrong, and writes them, and nothing else."""
+"""Fixes what has one right answer: finds a file's wrong characters, and writes only them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEPTH = 2  # a folder and a file in it
 
 
 class TextFile(NamedTuple):
-    """A file, or one `line` of the rows in it; without a root it is not a file of a store, and cannot be mended."""
+    """A file, or one `line` of its rows; without a root it is not of a store, and is not fixed."""
 
     root: Path | None
     path: str
@@ -51,7 +51,7 @@ def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | N
 
 
 def find_rename(source: ValidationSource) -> TextEdit | None:
-    """Return the renaming of a file that only lacks a letter of its ending; None where its new name is taken."""
+    """Return the rename of a file that only lacks a letter of its suffix; None if it is taken."""
     path = PurePosixPath(source.path)
     if (
         source.role is not FileRole.IGNORED
@@ -67,7 +67,7 @@ def find_rename(source: ValidationSource) -> TextEdit | None:
 
 
 def fix_files(findings: Iterable[Finding]) -> list[MendedPlace]:
-    """Write the edits of findings; a file that would no longer be read as it must be is left as it is."""
+    """Write the edits of findings; a file that would no longer be read rightly stays as it is."""
     by_file: defaultdict[tuple[Path, str], dict[TextEdit, Finding]] = defaultdict(dict)
     for finding in findings:
         if edit := finding.edit:
@@ -113,7 +113,7 @@ def _is_document(data: bytes) -> bool:
 
 
 def _edit_rows(root: Path, path: str, edits: Iterable[TextEdit]) -> Iterator[bytes]:
-    """Yield the lines of a file of rows with their edits made; the file is never whole in memory."""
+    """Yield the lines of a rows file with their edits; the file is never whole in memory."""
     by_line: defaultdict[int, list[TextEdit]] = defaultdict(list)
     for edit in edits:
         by_line[edit.line].append(edit)
@@ -153,7 +153,7 @@ def _write_entry(text: str, key: str, value: str) -> str:
 
 
 def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:
-    """Return a scalar as it is right, in the quotes that it has; None where it is written in some other way."""
+    """Return a corrected scalar in the quotes that it has; None if it is written another way."""
     quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
     inner = old[len(quote) : len(old) - len(quote)]
     # Escapes, anchors, tags and texts of several lines are left to people.

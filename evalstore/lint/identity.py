@@ -1,4 +1,4 @@
-"""Lints the id and the version of an artifact, and finds ids that two files share or that one had before."""
+"""Lints an artifact's id and version, and finds ids that two files share or that are former."""
 
 from __future__ import annotations
 

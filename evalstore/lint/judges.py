@@ -107,7 +107,10 @@ def _lint_template(document: Document) -> Iterator[Note]:
 
 
 def _shows_output(tags: list[TemplateTag]) -> bool:
-    """Whether the output is shown: a section only asks whether there is one, and `{{^ output }}` opens without one."""
+    """Whether the output is shown.
+
+    A section only asks whether there is one; `{{^ output }}` opens where there is none.
+    """
     inside: list[bool] = []
     for tag in tags:
         if tag.sigil in {"#", "^"}:
@@ -120,7 +123,10 @@ def _shows_output(tags: list[TemplateTag]) -> bool:
 
 
 def _find_tag_places(document: Document) -> Callable[[int], Place]:
-    """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
+    """Return a function from a tag's number to its place.
+
+    Where YAML writes it differently, that is the template's place.
+    """
     begin, (_, _, start, end) = document.locate(("template",)), document.spans["template",]
     text = document.text[:end]
     offsets = [start + offset for offset in find_tag_starts(text[start:])]
@@ -136,7 +142,7 @@ def _find_tag_places(document: Document) -> Callable[[int], Place]:
 
 
 def _find_place(document: Document, written: str) -> Place | None:
-    """Return where these characters of the template are; None where YAML has other words for them."""
+    """Return where these characters of the template are; None if YAML writes them differently."""
     _, _, start, end = document.spans["template",]
     offset = document.text.find(written, start, end)
     return locate_offset(document.text, offset, document.file) if offset >= 0 else None
@@ -212,7 +218,7 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
 
 
 def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
-    """Yield what makes a validation no evidence: other content, too few rows, or an answer that a constant gives."""
+    """Yield what voids a validation: other content, too few rows, a constant's answer."""
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:

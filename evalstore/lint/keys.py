@@ -1,4 +1,4 @@
-"""Finds keys that nothing reads: misspelt ones, those of other tools, and those that stand in the wrong place."""
+"""Finds keys that nothing reads: misspelt ones, other tools' keys, and keys in wrong places."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _HOMES = {
 def lint_artifact_keys(
     kind: Kind, value: Any, declared: frozenset[str] = frozenset()
 ) -> Iterator[Note]:
-    """Yield an artifact's keys that nothing reads, in checks by their kind; `lint_questions` does the questions.
+    """Yield an artifact's keys that nothing reads, save those that `lint_questions` finds.
 
     `declared` are keys that evalstore.yaml calls cosmetic.
     """
@@ -65,7 +65,7 @@ def lint_artifact_keys(
 def lint_keys(
     name: str, value: Any, pointer: Pointer = (), *, declared: frozenset[str] = frozenset()
 ) -> Iterator[Note]:
-    """Yield the keys of `value` and below it that nothing reads, by the schema `name`; `declared` keys are free.
+    """Yield the keys in `value` that nothing reads, by schema `name`; `declared` keys are free.
 
     Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save
     extensions; elsewhere, where extra keys are allowed, it is those that look like a known one or
@@ -80,7 +80,7 @@ def _name_place(name: str) -> str:
 
 
 class _KeyScope(NamedTuple):
-    """The schema that definitions are looked up in, the word for where a mapping stands, and the keys free there."""
+    """The schema to look definitions up in, the word for a mapping's place, and free keys."""
 
     root: Mapping[str, Any]
     place: str
@@ -155,7 +155,10 @@ def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Names(NamedTuple):
-    """The keys that a part of a schema knows, those it requires, and those of a value: many rows have the same."""
+    """The keys that a part of a schema knows and requires, and those of a value.
+
+    Many rows have the same.
+    """
 
     known: tuple[str, ...]
     required: tuple[str, ...]
@@ -168,7 +171,7 @@ class _Names(NamedTuple):
 
 @lru_cache(maxsize=1024)  # shapes of one part of a schema
 def _guess_key(key: str, names: _Names) -> str | None:
-    """Return the key that `key` misspells; a key of another schema is taken for a required one only."""
+    """Return the key that `key` misspells; another schema's key only means a required one."""
     absent = names.list_absent()
     if key in _all_schema_keys():
         return find_near_word(key, tuple(name for name in absent if name in names.required), SLIPS)

@@ -1,4 +1,4 @@
-"""A note: what a linter observed, before it has a severity; and safe access to parts of documents of any shape."""
+"""A note: what a linter observed, before its severity; and safe access to parts of documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED_LIMIT = 20
 
 
 class Fix(NamedTuple):
-    """The one right text of a scalar: another word (None: the same), with or without quotes (None: as it is).
+    """The one right text of a scalar: another word, and quotes or none (None: as it is).
 
     `entry` is a key and its value that are missing beside it.
     """
@@ -28,7 +28,7 @@ class Fix(NamedTuple):
 
 
 class Note(NamedTuple):
-    """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
+    """One rule's observation: where in the document (or a place), and its sentence's facts.
 
     A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
     `fix` is there where one text alone is right, `edit` once its place in the file is known.

@@ -1,4 +1,4 @@
-"""Lints the words of a judge's prompt and of the criteria it is asked: what is vague, doubled, or about style."""
+"""Lints the words of a judge's prompt and criteria: what is vague, doubled, or about style."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _STATEMENTS_HINT = "make each a statement of its own, which may have a `weight`"
 
 
 def lint_wording(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield what the words of a judge's prompt, or of a rubric's criteria, leave open or lead astray."""
+    """Yield what the words of a judge's prompt, or a rubric's criteria, leave open."""
     value = artifact.document.value
     if not isinstance(value, dict):
         return
@@ -164,7 +164,7 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
 
 
 def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
-    """Yield what the statements of a list leave open, and those that it has twice; nothing for other values.
+    """Yield what the statements of a list leave open, and those that it has twice.
 
     `seen` are hashes of statements, of other lists as well: the words of one are looked at once.
     """
@@ -184,7 +184,7 @@ def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
 
 
 def lint_criterion(text: str, at: Pointer, hint: str = _CHECKS_HINT) -> Iterator[Note]:
-    """Yield what a text that a judge is asked about leaves open or leads astray; `hint` says where two belong."""
+    """Yield what a text for a judge leaves open or leads astray; `hint` says where two belong."""
     if found := _find_vague(text, frozenset()):
         yield make_note("criterion-vague", at, found=found)
     yield from _lint_doubled(text, at, hint, is_criterion=True)
@@ -228,7 +228,7 @@ def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> 
 
 
 def _find_vague(prose: str, names: frozenset[str]) -> str:
-    """Return the words that are all that a text says of what counts; empty where it says more, or nothing."""
+    """Return the words that are all that a text says about what counts, if there is no more."""
     words = [word for word in _list_words(prose) if word not in names]
     if any(len(word) > 1 and word not in _VAGUE and word not in _PLAIN for word in words):
         return ""

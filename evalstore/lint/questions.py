@@ -1,4 +1,4 @@
-"""Lints questions, in a dataset's YAML or in its rows file, a line each: one broken row never hides another."""
+"""Lints questions, in a dataset's YAML or its rows; one broken row never hides another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dat
 
 
 class RowsPlace(NamedTuple):
-    """A file of rows: the folder that holds its bundles, its path below that, and how it is called in findings.
+    """A file of rows: the folder of its bundles, its path below that, and its name in findings.
 
     `pins` are those of its dataset, where that is known.
     """
@@ -58,7 +58,7 @@ class RowsPlace(NamedTuple):
 def lint_questions(
     artifact: Artifact, root: Path | None, context: ValidationContext
 ) -> Iterator[Note]:
-    """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
+    """Yield the findings of the questions in a dataset's YAML; `root` has its bundles."""
     first: dict[str, Pointer] = {}
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
@@ -88,7 +88,7 @@ def lint_rows(
     defaults: Mapping[str, Any] | None,
     context: ValidationContext,
 ) -> Iterator[Note]:
-    """Yield what is wrong with rows, each by itself and beside the others; of all rows, at `pointer`.
+    """Yield what is wrong with rows, each by itself and with the others; of all, at `pointer`.
 
     `lines` are the numbered lines of their file, which are not blank. In a `streamed` context
     nothing is remembered of a row: so two with one id, and a dataset that grades none, are left to
@@ -125,7 +125,7 @@ def lint_rows(
 
 @dataclass(slots=True)
 class _LineLinter:
-    """Lints the rows of one file, each by itself; `_alike` has the notes of rows of texts by their keys."""
+    """Lints the rows of one file, each by itself; `_alike` has notes of rows by their keys."""
 
     at: RowsPlace
     context: ValidationContext
@@ -133,7 +133,7 @@ class _LineLinter:
     _alike: dict[tuple[str, ...], list[Note]] = field(default_factory=dict)
 
     def lint_line(self, line: bytes, number: int) -> tuple[list[Note], Any]:
-        """Return what is wrong with one row by itself, and the row; None where it cannot be read."""
+        """Return what is wrong with one row, and the row; None where it cannot be read."""
         at = self.at
         try:
             row = read_row(line, at.file, number)
@@ -170,7 +170,7 @@ class _LineLinter:
         return found
 
     def _is_told_by_keys(self, row: dict[str, Any]) -> bool:
-        """Whether all rows of texts with these keys have the same notes: neither rubric nor schema reads a text."""
+        """Whether all rows of texts with these keys have the same notes: nothing reads a text."""
         read = load_schema(QUESTION)["properties"].keys() - _FREE_KEYS
         return (
             bool(row.get("id"))
@@ -241,7 +241,7 @@ def _lint_row(
 
 
 def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
-    """Yield the expected facts of white space alone, which leave a question unscored; the schema refuses empty ones."""
+    """Yield the expected facts of white space alone; the schema refuses empty ones."""
     for index, fact in enumerate(get_list(row, "expected_facts")):
         text = fact.get("value") if isinstance(fact, dict) else fact
         if isinstance(text, str) and text and not text.strip():
@@ -279,7 +279,7 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
 
 
 def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace) -> Iterator[Note]:
-    """Yield the notes of one line with their columns; it is read for positions only where no search tells them."""
+    """Yield the notes of one line with their columns; a search often saves reading it."""
     text, document = line.decode("utf-8").removeprefix("\ufeff"), None
     file = TextFile(at.root, at.path, number)
     for note in notes:

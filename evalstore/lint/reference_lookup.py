@@ -47,7 +47,7 @@ class ReferenceLookup:
     _floating: dict[str, str | None] = field(default_factory=dict)
 
     def find_floating_inside(self, ref: Ref) -> str | None:
-        """Return a floating reference of what `ref` means, or of what that refers to, and who holds it; else None."""
+        """Return a floating reference within what `ref` means, and who has it; else None."""
         if str(ref) not in self._floating:
             self._floating[str(ref)] = None  # a circle of references leads nowhere new
             self._floating[str(ref)] = self._find_floating(ref)
@@ -70,7 +70,7 @@ class ReferenceLookup:
         return None
 
     def find_artifact(self, ref: Ref) -> LookupResult:
-        """Return the artifact, the error that says why there is none, or None where nobody can know."""
+        """Return the artifact, the error why there is none, or None if nobody can know."""
         if str(ref) not in self._found:
             self._found[str(ref)] = self._load_or_find(ref)
         return self._found[str(ref)]

@@ -1,4 +1,4 @@
-"""Lints an artifact's references: what they name is there, pinned as the policy asks, and in no circle."""
+"""Lints an artifact's references: they exist, are pinned as the policy asks, and form no circle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
 def lint_pin(
     pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True
 ) -> Iterator[Note]:
-    """Yield the findings of one reference; one that is not `released` with its artifact may be no release itself."""
+    """Yield the findings of one reference, which may be unreleased if its artifact is."""
     key = str(pointer[-1])
     try:
         ref = parse_ref(text)
@@ -96,7 +96,7 @@ def lint_pin(
 
 @dataclass(frozen=True, slots=True)
 class LaggingPins:
-    """The pins of a dataset to rubrics of its own source that have moved on since; each is told of once.
+    """The pins of a dataset to rubrics of its own source that are newer now, each reported once.
 
     `origin` is the format and the suite of its source; None where no migration has made it.
     """
@@ -173,7 +173,7 @@ def _list_inner_rubrics(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
 
 
 def _find_cycle(start: str, inner: Artifact, lookup: ReferenceLookup) -> list[str]:
-    """Return the shortest path from `start` through `inner` back to `start`; empty when there is none."""
+    """Return the shortest path from `start` through `inner` back to `start`; empty without one."""
     paths = {inner.versioned: [start, inner.versioned]}
     queue = deque([inner])
     while queue and start not in paths:

@@ -1,4 +1,4 @@
-"""Lints a rubric as a whole: check ids, weights, gates, what each kind knows of its checks, variables, examples."""
+"""Lints a whole rubric: check ids, weights, required checks, kinds, variables, examples."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _is_named(check: Any) -> bool:
 
 
 def _lint_scoring_names(value: Any) -> Iterator[Note]:
-    """Yield the weights and gates that name no check; a check without a kind might be the one that is meant."""
+    """Yield weights and required ids that name no check; one without a kind might be meant."""
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
     if not all(_is_named(check) for check in checks):
         return
@@ -164,7 +164,7 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
 
 
 def lint_weights(artifact: Artifact) -> Iterator[Note]:
-    """Yield the weights that move nothing: those that the combination does not read, and those too small to count."""
+    """Yield the weights that move nothing: unread by the combination, or too small to count."""
     value = artifact.document.value
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
     if not checks or not all(_is_named(check) for check in checks):
@@ -315,7 +315,7 @@ def _lint_partial(value: Any) -> Iterator[Note]:
 def grade_file_examples(
     artifact: Artifact, lookup: ReferenceLookup, grading: CheckContext
 ) -> list[GradedExample]:
-    """Return the examples of a rubric or a judge with their results; `grading` says how judges answer."""
+    """Return the examples of a rubric or a judge with their results; `grading` asks judges."""
     value = artifact.document.value
     if artifact.kind is Kind.DATASET or not isinstance(value, dict) or EXAMPLES not in value:
         return []
@@ -368,7 +368,7 @@ def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[st
 
 
 def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
-    """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
+    """Yield the errors that keep an artifact from grading, for which `bump` refuses it.
 
     `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own
     question, for it releases several artifacts at once.

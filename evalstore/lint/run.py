@@ -1,4 +1,4 @@
-"""Validates many files: reads each, runs the linters of its kind, then places and weighs their notes."""
+"""Validates many files: reads each, runs the linters of its kind, places and weighs notes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from evalstore.progress import Watch
 
 
 class FileFindings(NamedTuple):
-    """The findings of one file, in the order of their places, and the rules of those that are switched off.
+    """The findings of one file in the order of their places, and the rules switched off.
 
     `notes` are sentences on what was not looked at.
     """
@@ -248,7 +248,7 @@ def _lint_artifact(
 
 
 def _has_prompt(artifact: Artifact) -> bool:
-    """Whether an artifact has words for a judge: the template of one, or a check's variables or statements."""
+    """Whether an artifact has words for a judge: a template, variables or statements."""
     value = artifact.document.value
     return isinstance(value, dict) and (
         "template" in value
@@ -296,7 +296,7 @@ def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext
 
 
 def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset[str]:
-    """Return the datasets that judges of the store were validated against; the judges are read once a run."""
+    """Return the datasets that the store's judges were validated against, read once a run."""
     if root is None:
         return frozenset()
     if root not in context.gold_names:
@@ -313,7 +313,7 @@ def _iterate_gold_names(root: Path) -> Iterator[str]:
 
 
 def _find_rows_beside(item: ReadFile) -> str | None:
-    """Return the path, below the root, of the rows beside a dataset; None without, or for a malformed name."""
+    """Return the path of a dataset's rows below the root; None without, or for a wrong name."""
     if item.artifact is None or item.source.root is None:
         return None
     with suppress(LoadError):  # a finding of the dataset's shape

@@ -1,4 +1,4 @@
-"""Finds keys and passwords that somebody wrote into a judge, or into the model that a check names for it."""
+"""Finds keys and passwords that somebody wrote into a judge, or into a check's model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROSE = frozenset({"template", "examples", "description", "title"})
 
 
 def lint_secrets(value: Any, at: Pointer = ()) -> Iterator[Note]:
-    """Yield each secret of a mapping or a list, at any depth, by its place; no finding shows one."""
+    """Yield each secret of a mapping or a list by its place, at any depth, without showing it."""
     for key, item in _iterate_items(value):
         if key in _PROSE and not at:
             continue

@@ -57,7 +57,7 @@ _LEFT_TO_OTHER_RULES = {
 
 
 def lint_artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
-    """Yield what the schemas have against an artifact: its kind's, and for a rubric those of its checks' kinds."""
+    """Yield what the schemas say against an artifact: its kind's, and its checks' kinds'."""
     yield from lint_shape(ROOTS[kind], value)
     if kind is Kind.RUBRIC:
         yield from lint_check_shapes(value)
@@ -75,7 +75,7 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
 
 
 def _add_description(name: str, violation: Violation) -> Violation:
-    """Return a violation with the words of its key, where the branch of a condition that it violates has none."""
+    """Return a violation with its key's words where the violated branch has none."""
     if (
         not isinstance(violation.schema, dict)
         or "description" in violation.schema
@@ -89,7 +89,7 @@ def _add_description(name: str, violation: Violation) -> Violation:
 
 
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:
-    """Return a note that repeats what the schema says of a key, with the command that says all of it."""
+    """Return a note that repeats a key's schema, with the command that says all of it."""
     said, names = read_first_sentence(violation.schema), list_key_names(name)
     # A name that the user chose, as that of a target, is no key of the schema.
     keys = [part for part in violation.pointer if part in names]
@@ -121,7 +121,7 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
 
 
 def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
-    """Return a hint on a kind that is none here, and the kind that is meant where only one is near."""
+    """Return a hint on an unknown kind, and the kind that is meant where only one is near."""
     kinds = list_check_kinds()
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None
@@ -137,7 +137,7 @@ def is_valid_by_schema(name: str, value: Any) -> bool:
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """Return a schema as data, by its path below schema/, or a part of one: `question` is what one row meets."""
+    """Return a schema by its path below schema/, or a part: `question` is what one row meets."""
     if name in _PARTS:
         definitions = load_schema(_PARTS[name])["$defs"]
         return {**definitions[name], "$defs": definitions}
@@ -163,7 +163,7 @@ def list_key_names(name: str) -> frozenset[str]:
 
 
 def load_open_schema(name: str) -> Any:
-    """Return the schema `name` with extra keys allowed everywhere: `keys` says better where one belongs."""
+    """Return the schema `name` with all extra keys allowed, as `keys` reports them better."""
     return _drop_closed(load_schema(name))
 
 

@@ -24,7 +24,7 @@ _WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{
 
 
 def quote_span(document: Document, span: Span | None) -> SourceLine | None:
-    """Return the line of a node, with the node marked; of one that goes on below only its first character."""
+    """Return the line of a node with the node marked; of a longer one its first character."""
     if span is None:
         return None
     text, begin = document.text, span.start - (span.column - 1)
@@ -70,7 +70,7 @@ def _quote_column(line: str, column: int | None) -> SourceLine:
 def _read_lines(
     source: ValidationSource, file: str, numbers: Collection[int]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
+    """Yield the lines of a source, or of its rows; none if unreadable, which is a finding."""
     if source.root is None:
         yield from _pick_lines(enumerate((source.data or b"").splitlines(), start=1), numbers)
         return

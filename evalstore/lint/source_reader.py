@@ -1,4 +1,4 @@
-"""Reads each file to validate: as a document, as the artifact that it holds, or as the note on why it is neither."""
+"""Reads each file to validate: as a document, as its artifact, or as a note on why not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ReadFile:
 def read_source(
     source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below
 ) -> ReadFile | None:
-    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
+    """Read one file; None for a candidate that is something else, and for a lock in form.
 
     `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
     """

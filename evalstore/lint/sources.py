@@ -1,4 +1,4 @@
-"""Finds the files to validate: of a store, of a folder of one kind, one that is named, or standard input."""
+"""Finds the files to validate: of a store, of a folder, one by name, or standard input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _LOOKALIKES = (".yaml", ".yml", ".json")
 
 
 class FileRole(StrEnum):
-    """What a file is read as; ARTIFACT is of the kind that its keys tell, CANDIDATE only if they tell one."""
+    """What a file is read as.
+
+    ARTIFACT is of the kind that its keys show, CANDIDATE only if they show one.
+    """
 
     ARTIFACT = "artifact"
     CANDIDATE = "candidate"
@@ -41,7 +44,7 @@ _OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: Fil
 
 @dataclass(frozen=True, slots=True)
 class ValidationSource:
-    """One file: `root/path`, shown as `file`; or `data` from elsewhere (standard input), which has no root.
+    """One file: `root/path`, shown as `file`; or `data` of standard input, without a root.
 
     `tool` says of a foreign one whose it is, and `advice` what to do.
     """
@@ -71,7 +74,7 @@ class ValidationSource:
 
 
 def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
-    """Yield the artifacts, bundles and settings below `folder`, in order; other files are ignored."""
+    """Yield the artifacts, bundles and settings below `folder`, in order, and no other files."""
     if folder.name in _KINDS:
         yield from find_kind_sources(folder.parent, _KINDS[folder.name], shown)
     elif any((folder / name).exists() for name in (*_OWN, *_KINDS)):
@@ -103,7 +106,7 @@ def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource
 
 
 def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[ValidationSource]:
-    """Yield the artifacts of one kind below the root of a store; `shown` is the name of their folder."""
+    """Yield the artifacts of one kind below a store's root; `shown` is their folder's name."""
     for name in _list_names(root / kind.folder, _YAML):
         yield _mark_link(
             ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind)
@@ -111,7 +114,7 @@ def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[Valid
 
 
 def make_file_source(path: Path, shown: str) -> ValidationSource:
-    """Return a file that was named itself: by its place in a store's layout, else as an artifact of some kind."""
+    """Return a file that was named: by its place in a store's layout, else as an artifact."""
     folder, name = path.parent.name, path.name
     inner = f"{folder}/{name}"
     if path.is_symlink():
@@ -134,7 +137,7 @@ def make_text_source(data: bytes) -> ValidationSource:
 
 
 def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
-    """Yield the files in the folder of a kind, below it, and in folders of a name like its own, that are not read."""
+    """Yield files in a kind's folder, below it, and in folders of like names, that are not read."""
     wanted = (folder, folder.removesuffix("s"))
     for name in sorted(_list_folders(root), key=lambda name: (name != folder, name)):
         if name.lower() not in wanted:

@@ -1,4 +1,4 @@
-"""Validates what a command is about to use, releases as well as files, by the linters of `evalstore validate`."""
+"""Validates what a command is about to use, releases and files, as `evalstore validate` does."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BROKEN = "check-broken"
 
 @dataclass(frozen=True, slots=True)
 class UseFindings:
-    """What was found of artifacts in use: the first findings of a rule in a file, and how many more there are.
+    """What was found of artifacts in use: a file's first findings of a rule, and how many more.
 
     `strict` says that the settings of the store, or of a target, let nothing pass of what was
     found.
@@ -57,7 +57,7 @@ class UseFindings:
     strict: bool
 
     def refuse_if_strict(self, what: str) -> None:
-        """Raise `FindingsError` where the settings are strict and something was found; `what` was not done for it."""
+        """Raise `FindingsError` for findings under strict settings; `what` was not done."""
         if self.strict:
             lines = list(self.list_lines())
             count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
@@ -84,7 +84,7 @@ class UseFindings:
 
 
 def format_finding(finding: Finding) -> str:
-    """Return a finding as one line: its place, its sentence, its hint where that is short, its rule."""
+    """Return a finding as one line: its place, its sentence, a short hint, its rule."""
     hint = f" ({finding.hint})" if 0 < len(finding.hint) <= _SHORT_HINT else ""
     return (
         f"{Place(finding.file, finding.line, finding.column)}: {finding.message}{hint} "
@@ -95,7 +95,7 @@ def format_finding(finding: Finding) -> str:
 def list_used(
     refs: Iterable[str], find: Callable[[str], Resolved], known: Iterable[Resolved] = ()
 ) -> tuple[Resolved, ...]:
-    """Return `known`, and what references mean with all that it refers to; what means nothing is left out."""
+    """Return `known`, and all that references lead to; what means nothing is left out."""
     used, pending = {resolved.ref: resolved for resolved in known}, [*refs]
     while pending:
         ref = pending.pop(0)
@@ -120,7 +120,7 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     dataset: Artifact | None = None,
     beside: Iterable[Artifact] = (),
 ) -> UseFindings:
-    """Return what is wrong with artifacts, and with the questions of datasets among them, as they stream by.
+    """Return what is wrong with artifacts, and with datasets' questions as they stream by.
 
     They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find`
     says what references mean, by default `store.resolve`. Where all is used for one `dataset`, its
@@ -164,7 +164,7 @@ def _find_most(rule: str) -> int:
 
 
 def _is_last(store: ArtifactStore, dataset: Artifact) -> bool:
-    """Whether a dataset is what its store has last; whoever names an earlier release means what that pins."""
+    """Whether a dataset is the last in its store; earlier releases mean what they pin."""
     last, version = (
         find_last_release(store.releases(dataset.kind, dataset.id)),
         find_version(dataset.version),
@@ -238,7 +238,7 @@ def _make_finding(note: Note, artifact: Artifact, severity: Severity) -> Finding
 
 
 def check_usable(artifact: Artifact, load: Callable[[str], Artifact]) -> None:
-    """Raise `SchemaError` at its place for what keeps an artifact from being used; a broken question does not."""
+    """Raise `SchemaError` for what keeps an artifact from use, but not for a broken question."""
     for note in find_obstacles(artifact, load):
         if note.pointer[:1] != ("questions",) or len(note.pointer) == 1:
             message, hint = describe_note(note)

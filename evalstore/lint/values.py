@@ -1,4 +1,4 @@
-"""Lints the values that a rubric's checks take from questions: their types, misspelt keys, and what siblings have."""
+"""Lints values that checks take from questions: types, misspelt keys, what siblings have."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORDS = frozenset({"each", "variables"})  # parameters whose texts are for judg
 
 
 class ReadCheck(NamedTuple):
-    """A check that takes values from questions: its rubric as it was named, its id, its mapping and the places.
+    """A check that takes values from questions: its rubric, its id, its mapping, the places.
 
     `unasked` are the places of what its kind reads of a question's reference by itself.
     """
@@ -44,7 +44,7 @@ class ReadCheck(NamedTuple):
 
 
 def list_read_checks(ref: Any, lookup: ReferenceLookup) -> tuple[ReadCheck, ...]:
-    """Return the checks of the rubric that `ref` names, and of rubrics within it, that take values from questions."""
+    """Return the checks that take values from questions, of a rubric and rubrics within it."""
     rubric = find_referenced(ref, lookup)
     return tuple(_find_read_checks(rubric, str(ref), lookup, deep=False)) if rubric else ()
 
@@ -80,7 +80,7 @@ def _read_check(ref: str, id_: str, check: Mapping[str, Any]) -> ReadCheck | Non
 
 @dataclass(slots=True)
 class ValueLinter:
-    """The values of one dataset's questions; those that lack one are reported when another question has it.
+    """The values of a dataset's questions; one that lacks a value others have is reported.
 
     With `reads_words` it looks at the words of what judges are asked, too: once at each text.
     """
@@ -102,7 +102,7 @@ class ValueLinter:
     def lint_row(
         self, row: Mapping[str, Any], pointer: Pointer, place: Place | None = None
     ) -> Iterator[Note]:
-        """Yield what is wrong with the values of one question; `place` is its line in a file of rows."""
+        """Yield what is wrong with the values of one question; `place` is its line among rows."""
         filled = {**self.defaults, **row}
         for check in self._find_checks(row):
             absent = [value for value in check.values if is_empty(filled.get(value.key))]
@@ -124,7 +124,7 @@ class ValueLinter:
                 yield from self._lint_unasked(check, filled, pointer)
 
     def report_rest(self, pointer: Pointer) -> Iterator[Note]:
-        """Yield what is wrong with the defaults, and the values that checks read and no question of the dataset has."""
+        """Yield what is wrong with the defaults, and values that no question of the dataset has."""
         yield from self._of_defaults
         for (rubric, key), notes in self._absent.items():
             if (rubric, key) not in self._present and notes:
@@ -157,7 +157,7 @@ class ValueLinter:
     def _lint_phrases(
         self, check: ReadCheck, value: QuestionValue, filled: Mapping[str, Any], at: Pointer
     ) -> Iterator[Note]:
-        """Yield the phrases of a question that an output has by chance; a short one is looked at once."""
+        """Yield a question's phrases that outputs have by chance; a short one is seen once."""
         kind, name = str(check.params["kind"]), str(value.pointer[0])
         written = fill_values(kind, check.params, filled)
         for (_, *place), phrase in list_phrases(written, name):
@@ -169,7 +169,7 @@ class ValueLinter:
                 yield from lint_phrase_of_question(phrase, filled.get("input"), pointer)
 
     def _lint_words(self, param: Any, value: Any, at: Pointer) -> Iterator[Note]:
-        """Yield what the words of statements or of a variable leave open; the same words are looked at once."""
+        """Yield what the words of statements or a variable leave open; the same words once."""
         if param not in _WORDS:
             return
         from evalstore.lint.prompts import lint_criterion, lint_statements
@@ -227,7 +227,7 @@ class ValueLinter:
     def _place(
         self, row: Mapping[str, Any], pointer: Pointer, check: ReadCheck, key: str
     ) -> Pointer | None:
-        """Return where a question has a value; None where that is the dataset's default, which was looked at."""
+        """Return where a question has a value; None for the default, which was looked at."""
         if key in row:
             return (*pointer, key)
         name = (check.rubric, check.id, key)
@@ -270,5 +270,5 @@ def _lint_values(
 
 
 def has_own_lists(check: Mapping[str, Any]) -> bool:
-    """Whether no list, pattern or number of a check is a question's; what judges alone read may be."""
+    """Whether no list, pattern or number of a check is a question's; judges' values may be."""
     return all(value.pointer[0] in {"variables", "each"} for value in list_question_values(check))

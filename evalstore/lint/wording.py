@@ -199,7 +199,7 @@ def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _note_other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    """Name the keyword only: the library's own sentence holds the whole value in Python's spelling."""
+    """Name only the keyword: the library's sentence has the whole value in Python's spelling."""
     hint = read_first_sentence(violation.schema)
     yield make_note(
         "schema-violated", pointer, name=name_place(pointer), keyword=violation.keyword, hint=hint
@@ -251,7 +251,7 @@ def _name_inside(key: str, pointer: Pointer) -> str:
 
 
 def read_first_sentence(described: Any) -> str:
-    """Return what a schema says first of a key, without the full stop; empty where that only repeats the key."""
+    """Return what a schema says first about a key, unless that only repeats the key."""
     text: str = described.get("description", "") if isinstance(described, dict) else ""
     sentence = re.split(r"(?<=[.]) |\n", text, maxsplit=1)[0].removesuffix(".")
     return sentence if sentence.count(" ") >= _HINT_WORDS - 1 and not sentence.endswith(":") else ""

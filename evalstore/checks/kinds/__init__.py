@@ -51,7 +51,7 @@ def _ask_no_judge(_: Params) -> JudgeInputs | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckKind:
-    """One kind: how it grades, and the facts that any room asks for; what it says holds for all its checks.
+    """One kind: how it grades, and the facts that any room asks for; they hold for all its checks.
 
     `prepare_grading(params, context)` returns a check as a function of samples, before `negate` and
     `threshold`, with all done once that can be; `find_problems(params)` yields what a schema cannot
@@ -99,7 +99,7 @@ def find_check_kind(name: str) -> CheckKind:
 
 
 def find_inner_ref(check: Any) -> str | None:
-    """Return the reference of the rubric that a check, of any shape, holds; None where it holds none."""
+    """Return the reference of the rubric that a check of any shape holds; None if it holds none."""
     kind = check.get("kind") if isinstance(check, Mapping) else None
     if not isinstance(kind, str) or not find_check_kind(kind).holds_rubric:
         return None

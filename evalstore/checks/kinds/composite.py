@@ -31,7 +31,7 @@ from evalstore.text import make_excerpt
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
-    """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
+    """Grade with the rubric that `rubric_ref` names; one with a composite is unscored (error).
 
     An inner rubric without a score is missing where nothing but missing kept it from one, else an
     error.
@@ -94,7 +94,7 @@ def _list_unscored(result: RubricResult, reason: UnscoredReason) -> tuple[str, .
 
 
 def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:
-    """Return why the rubric has no score; a check that its average does not weigh is not part of it."""
+    """Return why the rubric has no score, by the checks that its average weighs."""
     weighs = scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in scoring.weights.items() if weighs and not weight}
     reasons = {
@@ -112,7 +112,7 @@ def _describe_result(result: RubricResult) -> str:
 
 
 def _name_engines(checks: Sequence[CheckResult]) -> str:
-    """Return the engines that the score rests on, one that only comes close last, where it is seen."""
+    """Return the engines behind the score, one that only comes close last, where it is seen."""
     counted = [check for check in checks if check.score is not None] or checks
     names = {name for check in counted for name in check.engine.split(", ")}
     return ", ".join(sorted(names, key=lambda name: (name.endswith(APPROXIMATE), name)))

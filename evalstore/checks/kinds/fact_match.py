@@ -1,4 +1,4 @@
-"""fact_match: the share of the facts that the output states, looked for as text or judged one by one."""
+"""fact_match: the share of the facts that the output states, found as text or judged singly."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 
 def make_empty_check(id_: str) -> dict[str, Any]:
-    """Return the mapping of a check that has nothing to grade, whatever the output: no question has its facts."""
+    """Return the mapping of a check that has nothing to grade: no question has its facts."""
     return {"id": id_, "kind": "fact_match", "facts": {"from": "nothing"}}
 
 
@@ -160,7 +160,7 @@ def _find_expected_facts(sample: Sample) -> Any:
 
 
 def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
-    """Return facts as written and as they are looked for; `TypeError` for a list that holds other things."""
+    """Return facts as written and as looked for; `TypeError` for a list with other things."""
     if not isinstance(listed, list | tuple):
         raise TypeError("it is not a list")
     items = [fact.get("value") if isinstance(fact, Mapping) else fact for fact in listed]

@@ -1,4 +1,4 @@
-"""format: the whole output is strict JSON or text that is not empty, and its length is within the limits."""
+"""format: the whole output is strict JSON, or text that is not empty, of a length within limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORMATS = frozenset({"json", "text"})
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
-    """Return the grade of the JSON's value; text that is not JSON fails, JSON beyond the limits is unscored (error).
+    """Return the grade of the JSON's value: no JSON fails, too large JSON is unscored (error).
 
     Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only
     four white spaces.
@@ -40,7 +40,7 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Test the limits (code points of the stripped output), then the check's format, or else the question's.
+    """Test the limits (code points of the stripped output), then the check's or question's format.
 
     With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than
     evalstore reads leaves it unscored (error).
@@ -92,7 +92,7 @@ def _find_expected_format(question: Question | None) -> str | None:
 
 
 def _explain_absence(question: Question) -> str:
-    """Return the words for a misspelt `expected`, `format`, or name of a format; empty where there is none."""
+    """Return the words for a misspelt `expected`, `format` or format's name; empty without one."""
     expected = question.row.get("expected")
     wanted = expected.get("format") if isinstance(expected, Mapping) else None
     if isinstance(wanted, str) and (guess := find_nearest(wanted, sorted(_FORMATS))):

@@ -1,4 +1,4 @@
-"""json_schema: the JSON in the output is valid against a schema, or has the fields that the question expects."""
+"""json_schema: JSON in the output meets a schema, or has the fields that the question expects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
+    """Read the JSON of the output strictly, then check it against `schema`, or fields by question.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced
     block marked `json`, else the first fenced block, as CommonMark sees them; `auto`, the fenced
@@ -46,7 +46,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what keeps the schema from being applied, what means another thing or nothing, and fields named twice."""
+    """Yield what keeps the schema from being applied, idle keywords, and fields named twice."""
     if params.get("schema") is False:
         yield CheckProblem(
             ("schema",),
@@ -156,7 +156,7 @@ def _list_parts(wanted: Any) -> Iterable[Any]:
 def _find_allowed_values(
     names: list[str], question: Question | None
 ) -> Mapping[str, list[str]] | Grade:
-    """Return the canonical JSON of the values that each field may have, or why there is nothing to compare with."""
+    """Return the canonical JSON of each field's allowed values, or why there are none."""
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
     if not isinstance(others, Mapping | None):

@@ -1,4 +1,4 @@
-"""llm_judge: what a language model says of the output, mapped to 0..1; one judge, or a jury of several."""
+"""llm_judge: what a language model, or a jury of several, says about the output, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
+    """Yield what keeps the judges from being asked, equal members, and variables nobody reads."""
     samples, weights, refs = (
         _read_sample_count(params),
         _read_weights(params),
@@ -142,7 +142,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 
 def make_judge_check(ref: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mapping of a check that asks one judge; its variables are texts, or keys of the question."""
+    """Return a check that asks one judge; its variables are texts, or keys of the question."""
     check = {"id": "judge", "kind": "llm_judge", "judge_prompt_ref": ref}
     return {**check, **({"variables": dict(variables)} if variables else {})}
 

@@ -1,4 +1,4 @@
-"""markdown_structure: the output's headings, code blocks and paragraphs meet every demand that is given."""
+"""markdown_structure: the output's headings, code blocks and paragraphs meet every demand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEMANDS = (
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Read the shape of the output in the check's dialect, and name the first demand that it does not meet."""
+    """Read the output's shape in the check's dialect, and name the first demand that it fails."""
     read = DIALECTS[params.get("dialect", "commonmark")]
 
     def grade(sample: Sample) -> Grade:

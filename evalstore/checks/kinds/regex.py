@@ -1,4 +1,4 @@
-"""regex: a match of the pattern is found in the output; a pattern that takes too many steps is unscored."""
+"""regex: the output has a match of the pattern; a pattern that takes too long is unscored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evalstore.model.outcome import grade_binary, grade_error
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
+    """Look for a match where `mode` allows one; a pattern that does not compile is unscored."""
     matcher = _compile(params)
     if isinstance(matcher, str):
         broken = grade_error(matcher)
@@ -39,7 +39,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield why the pattern does not compile, or where it means another thing than in Python's `re`."""
+    """Yield why the pattern does not compile, or where it differs from Python's `re`."""
     matcher = _compile(params)
     if isinstance(matcher, str):
         yield CheckProblem(

@@ -19,7 +19,7 @@ Params = Mapping[str, Any]
 
 
 def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
-    """Hold the recorded calls against the check's `tools`, or else the question's `expected_tools`, and `forbidden`.
+    """Compare the calls with the check's `tools`, else `expected_tools`, and with `forbidden`.
 
     An entry means the calls that have its name and its `args`; without `args`, any will do.
     `args_match: subset` wants each argument with an equal value, where a mapping within is a subset
@@ -129,7 +129,7 @@ def _read_entry(entry: Params) -> ToolEntry:
 
 
 def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str | None:
-    """Return the question's expected tools, None where it has none, or a sentence where they are not tools."""
+    """Return the question's expected tools, None without, or a sentence if they are not tools."""
     listed = question.row.get("expected_tools") if question else None
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS
@@ -140,7 +140,7 @@ def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str
 
 
 def _read_expected_tool(entry: Any) -> ToolEntry | None:
-    """Return the tool that a question expects by its name, or with arguments; None where it is neither."""
+    """Return the tool that a question expects, by name or with arguments; None for neither."""
     name, args = (
         (entry.get("name"), entry.get("args")) if isinstance(entry, Mapping) else (entry, None)
     )

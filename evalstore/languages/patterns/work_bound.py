@@ -115,7 +115,7 @@ class WorkBound:
         return self._count_steps(_Text(len(text), text))
 
     def find_longest(self, steps: int, longest: int) -> int:
-        """Return the greatest length, up to `longest`, at which all texts stay within these steps."""
+        """Return the greatest length, up to `longest`, at which no text takes too many steps."""
         low, high = 0, longest
         while low < high:
             # The longest first: it is the answer for most patterns.

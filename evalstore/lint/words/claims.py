@@ -1,4 +1,4 @@
-"""Finds two claims in one statement: two verbs that `and` joins. What may be one claim is passed over."""
+"""Finds two claims in one statement: two verbs that `and` joins. What may be one is skipped."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TwoClaims(NamedTuple):
 
 
 def find_two_claims(statement: str) -> TwoClaims | None:
-    """Return the two claims of a statement of one sentence; None where it may be one, or is a text of several."""
+    """Return the two claims of one sentence; None where it may be one, or several sentences."""
     text = statement.strip()
     # What is quoted is no verb of the statement; its place is kept.
     plain = re.sub(_QUOTED, lambda found: "x" * len(found[0]), text)

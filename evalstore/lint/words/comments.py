@@ -1,4 +1,4 @@
-"""Finds texts of a list that YAML ends early: ` #word` was meant as a part of the text, and is a comment."""
+"""Finds texts of a list that YAML ends early: ` #word` is a comment, and was meant as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN_TYPES = (str, type(None))  # of `- #word` nothing is left
 
 
 def lint_cut_texts(document: Document) -> Iterator[Note]:
-    """Yield the texts of lists, and of statements in them, behind which a comment without a blank begins."""
+    """Yield the texts of lists and statements behind which a comment without a blank begins."""
     text = document.text
     if not re.search(r"[ \t]#\w", text):
         return

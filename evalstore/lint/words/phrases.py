@@ -1,4 +1,4 @@
-"""Finds phrases that an output has by chance: short ones, and those within another word of the question."""
+"""Finds phrases that an output has by chance: short ones, and parts of the question's words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def list_phrases(check: Mapping[str, Any], name: str) -> Iterator[tuple[Pointer,
 
 
 def lint_short_phrase(phrase: Phrase, at: Pointer) -> Iterator[Note]:
-    """Yield that a phrase is one or two letters or digits, which are inside of longer words and numbers."""
+    """Yield that a phrase is one or two letters or digits, which longer words contain."""
     text = phrase.text.strip()
     if len(text) >= _FEW or not (text.isdigit() or text.isalpha()):
         return
@@ -55,7 +55,7 @@ def lint_short_phrase(phrase: Phrase, at: Pointer) -> Iterator[Note]:
 
 
 def lint_phrase_of_question(phrase: Phrase, asked: Any, at: Pointer) -> Iterator[Note]:
-    """Yield that a phrase is within another word of what is asked: an answer that repeats it has the phrase."""
+    """Yield that a phrase is within another word of the question: repeating it is enough."""
     text = phrase.text.strip()
     if len(text) < _FEW or not isinstance(asked, str):
         return

@@ -1,4 +1,4 @@
-"""Finds placeholders of other tools, which nothing fills: the judge reads them as they are written."""
+"""Finds placeholders of other tools, which nothing fills: the judge reads them as written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Placeholder(NamedTuple):
 
 
 def find_in_template(template: str, names: Collection[str]) -> Iterator[Placeholder]:
-    """Yield the first of each placeholder that a template does not fill; `names` are those that it could."""
+    """Yield the first of each placeholder that a template does not fill, though `names` could."""
     seen = set[str]()
     for found in re.finditer(_write_names(_BRACES, names), template):
         if found[0] not in seen:
@@ -36,7 +36,7 @@ def find_in_template(template: str, names: Collection[str]) -> Iterator[Placehol
 
 
 def find_in_text(text: str) -> Placeholder | None:
-    """Return the first placeholder of a statement, or of a variable's text: such texts are never filled."""
+    """Return the first placeholder of a statement or variable: such texts are never filled."""
     if "{" not in text:
         return None
     names = BUILTIN_VARIABLES
