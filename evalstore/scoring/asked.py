@@ -85,14 +85,9 @@ class AskedIndex:
     def find_around(self, asked: Sequence[str]) -> str | None:
         """Return the one question whose input is most of the whole text; None where there is none, or several are."""
         text = normalize_spaces(asked[0])
-        parts = [
-            one
-            for one in self._list_searched()
-            if len(one[1]) * _LEAST_PART >= len(text) and one[1] in text
-        ]
-        parts = sorted(
-            (one for one in parts if _is_part(one[1], text)), key=lambda one: -len(one[1])
-        )
+        long = (one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text))
+        parts = [one for one in long if one[1] in text and _is_part(one[1], text)]
+        parts.sort(key=lambda one: -len(one[1]))
         is_one = parts and all(part in parts[0][1] and part != parts[0][1] for _, part in parts[1:])
         return parts[0][0] if is_one else None
 
@@ -103,12 +98,9 @@ class AskedIndex:
         return self._inputs
 
     def _list_inputs(self) -> Iterator[tuple[str, str]]:
-        broken = self.questions.broken
-        return (
-            (question.id, normalize_spaces(question.input))
-            for question in self.questions.list_questions()
-            if question.id not in broken
-        )
+        for question in self.questions.list_questions():
+            if question.id not in self.questions.broken:
+                yield question.id, normalize_spaces(question.input)
 
     def _find_by_key(self, text: str) -> list[str]:
         if self._database is None:

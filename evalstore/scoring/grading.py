@@ -136,21 +136,18 @@ class ArtifactResolver:
 
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
-        with suppress(
-            EvalstoreError
-        ):  # a file that is gone, or cannot be read, was not edited to be tried
+        # A file that is gone, or cannot be read, was not edited to be tried.
+        with suppress(EvalstoreError):
             file = self.store.read_artifact(f"{released.name}@worktree")
             edited = [released.path] if file.scoring_digest != released.scoring_digest else []
-            rows, blob = (
-                find_rows_path(file),
-                find_rows_blob(self.store, released.artifact, released.commit),
-            )
+            rows = find_rows_path(file)
+            blob = find_rows_blob(self.store, released.artifact, released.commit)
             if rows and blob and self.store.root and not is_blob(self.store.root, rows, blob):
                 edited.append(rows)
-            self.notes += [
-                f"{path} differs from {format_exact_ref(released)}, which graded: --worktree=all grades with the file"
-                for path in edited
-            ]
+            what = (
+                f"{format_exact_ref(released)}, which graded: --worktree=all grades with the file"
+            )
+            self.notes += [f"{path} differs from {what}" for path in edited]
 
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
@@ -300,5 +297,7 @@ def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the expected answers as texts, or the expected facts where no answer is written."""
     # The row format has texts for references, so structures are written as canonical JSON.
     wanted = row.get("expected", row.get("expected_facts"))
-    several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
+    if wanted is None:
+        return ()
+    several = wanted if isinstance(wanted, list) else [wanted]
     return tuple(item if isinstance(item, str) else write_canonical(item) for item in several)

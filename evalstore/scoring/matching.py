@@ -218,11 +218,12 @@ class OutputMatcher:
         if not self.count_missing:
             return {}
         sampled = {number for number, _ in self._samples}
-        return {
-            id_: self.questions.broken.get(id_) or self.odd.reasons.get(id_, _NO_LINE)
-            for number, id_ in enumerate(self.questions.list_ids())
-            if not self._lines[number] and number not in sampled
-        }
+        missing: dict[str, str] = {}
+        for number, id_ in enumerate(self.questions.list_ids()):
+            if not self._lines[number] and number not in sampled:
+                reason = self.questions.broken.get(id_) or self.odd.reasons.get(id_, _NO_LINE)
+                missing[id_] = reason
+        return missing
 
     def list_notes(self, dataset: str) -> Iterator[str]:
         """Yield notes about questions and outputs without a match, and about odd outputs."""

@@ -128,11 +128,8 @@ def finish_run(
         raise RefusedError(
             f"no output belongs to a question of {dataset}", place=Place(pairs.file), hint=hint
         )
-    unmet = {
-        setting: reason
-        for setting, reason in tally.find_unmet().items()
-        if setting not in judges.optional
-    }
+    reasons = tally.find_unmet()
+    unmet = {setting: reasons[setting] for setting in reasons if setting not in judges.optional}
     if unmet:
         raise UnmetSettingError.from_reasons(unmet)
     return replace(

@@ -65,10 +65,8 @@ class QuestionSums:
 
     def compute_totals(self) -> QuestionTotals:
         """Return the sums over the questions, each by the mean of its samples."""
-        means = [
-            (compute_question_mean([one]), count)
-            for one, count in zip(self._outcomes, self._counts, strict=True)
-        ]
+        counted = zip(self._outcomes, self._counts, strict=True)
+        means = [(compute_question_mean([one]), count) for one, count in counted]
         means += [(compute_question_mean(samples), 1) for samples in self._several.values()]
         scores, passes, unscored = ExactMean(), ExactMean(), 0
         for mean, count in means:
@@ -301,10 +299,9 @@ class RunTally:
         """Return the tallies by check id, or by rubric and id where two rubrics use one id."""
         # Two rubrics of one dataset may each have a check of the same id.
         uses = Counter(id_ for _, id_ in self.checks)
-        named = {
-            id_ if uses[id_] == 1 else f"{rubric}/{id_}": found
-            for (rubric, id_), found in self.checks.items()
-        }
+        named: dict[str, AnswerTally] = {}
+        for (rubric, id_), found in self.checks.items():
+            named[id_ if uses[id_] == 1 else f"{rubric}/{id_}"] = found
         return {name: named[name] for name in sorted(named)}
 
 

@@ -277,13 +277,10 @@ def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
     with ArtifactStore.open(plan.store).with_worktree(plan.worktree) as store:
         here = describe_harness(store)
         if here != plan.run.harness:
-            wanted = ", ".join(
-                f"{name} {version}"
-                for name, version in plan.run.harness.items()
-                if here[name] != version
-            )
+            planned = plan.run.harness.items()
+            wanted = (f"{name} {version}" for name, version in planned if here[name] != version)
             raise RefusedError(
-                "a worker has different versions or settings", hint=f"wanted: {wanted}"
+                "a worker has different versions or settings", hint=f"wanted: {', '.join(wanted)}"
             )
         dataset = _resolve_as_planned(plan, store, plan.dataset)
         with open_question_index(dataset, store) as questions:

@@ -135,19 +135,16 @@ def _list_open_files() -> Iterator[_Identity]:
 
 def find_form(database: sqlite3.Connection, path: Path) -> int:
     """Return the form of the file, 0 of an empty one. Anything more or other than the table of a form is refused."""
-    ids = [
-        database.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("application_id", "user_version")
-    ]
+    application = database.execute("PRAGMA application_id").fetchone()[0]
+    form: int = database.execute("PRAGMA user_version").fetchone()[0]
     schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
-    if (ids, schema) == ([0, 0], []):
+    if (application, form, schema) == (0, 0, []):
         return 0
-    form: int = ids[1]
-    if ids[0] == _APPLICATION and form not in _SCHEMAS:
+    if application == _APPLICATION and form not in _SCHEMAS:
         raise _make_error(
             path, f"was written by another version of evalstore (cache format {form})", _ELSEWHERE
         )
-    if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
+    if application != _APPLICATION or schema != _SCHEMAS[form]:
         raise _make_error(path, "is not a cache of replies", _ELSEWHERE)
     return form
 

@@ -61,11 +61,8 @@ class ReplyCache:
     def find_replies(self, call: JudgeCall) -> tuple[JudgeReply, ...]:
         """Return all replies to a call in the order in which they came; one whose digest does not match is absent."""
         with self._lock, translate_errors(self.path):
-            return tuple(
-                _make_reply(row)
-                for row in self._read_rows(REPLY_QUERIES, call.key)
-                if _is_whole(row)
-            )
+            rows = self._read_rows(REPLY_QUERIES, call.key)
+            return tuple(map(_make_reply, filter(_is_whole, rows)))
 
     def find_last_number(self) -> int:
         """Return the number of the reply that was kept last; 0 without any."""

@@ -194,11 +194,9 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
 
 def _describe_wait(seconds: float) -> str:
     hours = min(seconds, 1e8) / 3600  # some endpoints send a number without any sense
-    return (
-        f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}"
-        if hours >= 1
-        else f"{seconds / 60:.0f} minutes"
-    )
+    if hours < 1:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,11 +20,10 @@ class SecretMask:
 
     def __post_init__(self) -> None:
         # Bounded backslashes: a body of them alone would else take a time of its square.
-        parts = (
-            rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))"
-            for char in self.key
-        )
-        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
+        pattern = ""
+        for char in self.key:
+            pattern += rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))"
+        object.__setattr__(self, "_spellings", re.compile(pattern) if self.key else None)
 
     def hide(self, text: str) -> str:
         """Return a text without the key."""

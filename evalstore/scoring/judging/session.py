@@ -152,11 +152,8 @@ class JudgeSession:
         those of a model in `served` count, unless that is None.
         """
         start = self.start
-        kept = [
-            one
-            for one in self.replies().find_replies(call)
-            if served is None or one.served in served
-        ]
+        found = self.replies().find_replies(call)
+        kept = [one for one in found if served is None or one.served in served]
         wanted_reply = next((one for one in kept if one.digest in wanted), None)
         if reply := wanted_reply or self._choose_reply(call, kept):
             self.reuse_count += reply.number <= start
