@@ -52,14 +52,13 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
 
 def list_committed_artifacts(store: StoreReader, commit: str) -> dict[tuple[Kind, str], str]:
     """Return the blob of every artifact's file at a commit, by kind and id, in order."""
-    return {
-        (kind, name[:-5]): entry.oid
-        for kind in Kind
-        for name, entry in sorted(
-            list_folder(store.objects, commit, store.prefix + kind.folder).items()
-        )
-        if name.endswith(".yaml") and is_id(name[:-5])
-    }
+    blobs: dict[tuple[Kind, str], str] = {}
+    for kind in Kind:
+        entries = list_folder(store.objects, commit, store.prefix + kind.folder)
+        for name, entry in sorted(entries.items()):
+            if name.endswith(".yaml") and is_id(name[:-5]):
+                blobs[kind, name[:-5]] = entry.oid
+    return blobs
 
 
 def find_rows_blob(store: StoreReader, dataset: Artifact, commit: str | None) -> str | None:

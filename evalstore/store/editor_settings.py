@@ -35,19 +35,15 @@ def write_vs_code(old: bytes | None, prefix: str) -> bytes:
 
 def map_schemas(prefix: str) -> Mapping[str, str]:
     """Return which schema completes which files, by paths from the root of the repository."""
-    return {
-        f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}"
-        for name, files in MAPPED.items()
-    }
+    schemas = f"./{prefix}{SCHEMAS}"
+    return {f"{schemas}/{name}.schema.json": f"{prefix}{files}" for name, files in MAPPED.items()}
 
 
 def write_jetbrains(prefix: str) -> bytes:
     """Return the mapping file of JetBrains editors."""
     entry = read_template("jetbrains_entry.xml")
-    entries = (
-        entry.format(
-            name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}"
-        )
-        for name, files in MAPPED.items()
-    )
-    return read_template("jetbrains.xml").format(entries="".join(entries)).encode()
+    entries = ""
+    for name, files in MAPPED.items():
+        schema = f"{prefix}{SCHEMAS}/{name}.schema.json"
+        entries += entry.format(name=name, schema=schema, files=f"{prefix}{files}")
+    return read_template("jetbrains.xml").format(entries=entries).encode()

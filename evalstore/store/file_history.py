@@ -34,23 +34,16 @@ class FileHistory:
 
     def list_roots(self) -> list[str]:
         """Return the commits with which this history begins: without parents, or with one that lies before the base."""
-        return [
-            oid
-            for oid, parents in self.commits.items()
-            if not parents or not self.commits.keys() >= {*parents}
-        ]
+        known = self.commits.keys()
+        return [oid for oid, parents in self.commits.items() if not parents or {*parents} - known]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
         """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""
         found = {} if oid in stop else {oid: None}
         waiting = list(found)
         while waiting:
-            parents = self.commits[waiting.pop()]
-            fresh = [
-                one
-                for one in parents
-                if one in self.commits and one not in found and one not in stop
-            ]
+            parents = [one for one in self.commits[waiting.pop()] if one in self.commits]
+            fresh = [one for one in parents if one not in found and one not in stop]
             found |= dict.fromkeys(fresh)
             waiting += fresh
         return list(found)

@@ -134,11 +134,8 @@ class Ledgers:
             return set()
         options = ("--text", "--no-recurse-submodules", "--full-name", "-z", "-l", "-E")
         found = self.git.run_or_none("grep", *options, "-e", _MARKERS, commit, "--", folder) or b""
-        return {
-            os.fsdecode(path).removeprefix(f"{commit}:{folder}")
-            for path in found.split(b"\0")
-            if path
-        }
+        paths = map(os.fsdecode, filter(None, found.split(b"\0")))
+        return {path.removeprefix(f"{commit}:{folder}") for path in paths}
 
     def locate(self, name: str) -> str:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
@@ -158,15 +155,11 @@ class Ledgers:
 
 def list_ledgers(objects: ObjectReader, commit: str, prefix: str) -> dict[str, TreeEntry]:
     """Return by `<kind>/<id>` what lies in the places of ledgers at a commit, in a store with that prefix."""
-    folders = (
-        (kind, list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind
-    )
-    return {
-        f"{kind}/{id_}": entry
-        for kind, entries in folders
-        for id_, entry in entries.items()
-        if is_id(id_)
-    }
+    ledgers: dict[str, TreeEntry] = {}
+    for kind in Kind:
+        entries = list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")
+        ledgers |= {f"{kind}/{id_}": entry for id_, entry in entries.items() if is_id(id_)}
+    return ledgers
 
 
 def locate_ledger(name: str) -> str:

@@ -96,10 +96,8 @@ class ReleaseHistory:
 def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreListing:
     """List a store by one call to git for tags and one for blobs; `watch` wraps the iteration over the artifacts."""
     # Files are compared by blob id: only those that have changed are parsed.
-    released = {
-        key: list(group)
-        for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
-    }
+    groups = groupby(store.releases(), key=lambda release: (release.kind, release.id))
+    released = {key: list(group) for key, group in groups}
     files = {(ref.kind, ref.id): ref for ref in store.working()}
     # A ledger without a tag is a release that this clone lacks.
     recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
@@ -111,8 +109,9 @@ def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreLi
     keys = watch(sorted(released.keys() | files.keys()))
     with FolderReader() as reader:
         read = partial(reader.read, store.root) if store.root else None
-        artifacts = tuple(
-            _summarize_artifact(
+
+        def summarize(key: _Key) -> ArtifactSummary:
+            return _summarize_artifact(
                 read,
                 key,
                 released.get(key, []),
@@ -120,8 +119,8 @@ def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreLi
                 blob=blobs.get(key),
                 tagless=tagless if "/".join(key) in recorded else None,
             )
-            for key in keys
-        )
+
+        artifacts = tuple(map(summarize, keys))
     return StoreListing(artifacts, tuple(store.tags.list_ignored()))
 
 

@@ -30,10 +30,8 @@ MERGE_DRIVER = {
 }
 _ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
 _DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)
-_MERGED = tuple(
-    (pattern, "merge=evalstore")
-    for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*", LOCK_FILE)
-)
+_MERGEABLE = (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*", LOCK_FILE)
+_MERGED = tuple((pattern, "merge=evalstore") for pattern in _MERGEABLE)
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"
 # Before a push, pre-commit names what the remote has; by hand there is no such commit.

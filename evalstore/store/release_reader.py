@@ -89,11 +89,8 @@ class ReleaseReader:
             folders[paths[name].rpartition("/")[0]].append(commit)
         for folder, commits in folders.items():
             expect_folder(self.objects, commits, self.moves.prefix + folder)
-        found = [
-            (*tag, *file)
-            for tag in tags
-            if (file := self._find_file(tag[0].commit, paths[tag[0].name]))
-        ]
+        files = ((tag, self._find_file(tag[0].commit, paths[tag[0].name])) for tag in tags)
+        found = [(*tag, *file) for tag, file in files if file]
         blobs = self.objects.read_many(blob for *_, blob in found)
         for tag, tag_data, path, blob in found:
             if (object_ := blobs.get(blob)) and object_.type == "blob":

@@ -233,25 +233,17 @@ def _find_release_commit(git: Git, release: RecordedRelease) -> _ReleaseCommit |
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
     """Parse the output of `git push --porcelain`."""
     lines = (line.split("\t") for line in porcelain.decode("utf-8", "replace").split("\n"))
-    return [
-        PushAnswer(parts[0], parts[1].partition(":")[2], parts[2])
-        for parts in lines
-        if len(parts) == 3  # noqa: PLR2004
-    ]
+    answers = [parts for parts in lines if len(parts) == 3]  # noqa: PLR2004
+    return [PushAnswer(flag, refs.partition(":")[2], words) for flag, refs, words in answers]
 
 
 def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str]:
     """Return the remote-tracking branches of pushed refs, and the objects that they stand at now."""
-    branches = {
-        name.removeprefix(BRANCH_REFS): oid
-        for name, oid in refs.items()
-        if name.startswith(BRANCH_REFS)
-    }
-    return (
-        {f"{REMOTE_REFS}{remote.name}/{name}": oid for name, oid in branches.items()}
-        if remote.is_tracked
-        else {}
-    )
+    if not remote.is_tracked:
+        return {}
+    branches = [name for name in refs if name.startswith(BRANCH_REFS)]
+    place = f"{REMOTE_REFS}{remote.name}/"
+    return {f"{place}{name.removeprefix(BRANCH_REFS)}": refs[name] for name in branches}
 
 
 def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:

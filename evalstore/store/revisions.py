@@ -126,10 +126,8 @@ def list_merged_tags(git: Git, commit: str, pattern: str) -> frozenset[str]:
 def list_first_parents(git: Git, tip: str) -> list[tuple[str, int]]:
     """Return a commit, its first parent, that one's first parent and so on, each with its committer's second."""
     out = git.run("rev-list", "--first-parent", "--timestamp", tip, env=NO_GRAFTS).decode("ascii")
-    return [
-        (oid, int(seconds))
-        for seconds, _, oid in (line.partition(" ") for line in out.split("\n") if line)
-    ]
+    lines = (line.partition(" ") for line in out.split("\n") if line)
+    return [(oid, int(seconds)) for seconds, _, oid in lines]
 
 
 def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
@@ -200,17 +198,10 @@ def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[st
     # One process for each level: a tag object may name another tag object.
     for _ in range(5):  # tags of tags
         stdin = "\n".join(oids).encode("ascii")
-        types = (
-            git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
-            .decode("ascii")
-            .split("\n")
-        )
-        commits.update(oid for oid, type_ in zip(oids, types, strict=False) if type_ == "commit")
-        oids = [
-            read_tag(objects, oid).target
-            for oid, type_ in zip(oids, types, strict=False)
-            if type_ == "tag"
-        ]
+        out = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii")
+        types = [*zip(oids, out.split("\n"), strict=False)]
+        commits.update(oid for oid, type_ in types if type_ == "commit")
+        oids = [read_tag(objects, oid).target for oid, type_ in types if type_ == "tag"]
         if not oids:
             break
     return commits

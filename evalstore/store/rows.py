@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, zip_longest
@@ -174,15 +174,13 @@ def _are_ids_in_order(old: _RowsByIndex, new: _RowsByIndex) -> bool:
     """Whether the changed rows of both sides stand in one order, and between the same unchanged rows."""
     before, after = ({row["id"] for row in side.values()} for side in (old, new))
     common = before & after
-    places = [
-        [
-            (row["id"], index - changed)
-            for changed, (index, row) in enumerate(side.items())
-            if row["id"] in common
-        ]
-        for side in (old, new)
-    ]
-    return places[0] == places[1]
+    return _list_places(old, common) == _list_places(new, common)
+
+
+def _list_places(side: _RowsByIndex, ids: Container[str]) -> list[tuple[str, int]]:
+    """Return these of the changed rows in order, each with the number of unchanged rows before it."""
+    places = [(row["id"], index - changed) for changed, (index, row) in enumerate(side.items())]
+    return [place for place in places if place[0] in ids]
 
 
 def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:

@@ -79,10 +79,8 @@ class ArtifactStore(StoreReader):
         """
         from evalstore.store.rows import pair_row_lines, read_row_lines
 
-        before, after = (
-            partial(read_row_lines, self, side.artifact, commit=side.commit, tag=side.tag)
-            for side in (old, new)
-        )
+        before = partial(read_row_lines, self, old.artifact, commit=old.commit, tag=old.tag)
+        after = partial(read_row_lines, self, new.artifact, commit=new.commit, tag=new.tag)
         defaults = {write_canonical(side.artifact.value.get("defaults")) for side in (old, new)}
         return pair_row_lines(before, lambda: watch(after()), keeps_whole=len(defaults) > 1)
 

@@ -53,11 +53,8 @@ def find_elsewhere(store: StoreReader) -> str:
     if store.root is None:
         return ""
     top = store.repository.top or store.root
-    others = {
-        folder.relative_to(top).as_posix(): folder
-        for folder in find_stores(top)
-        if folder != store.root
-    }
+    folders = [folder for folder in find_stores(top) if folder != store.root]
+    others = {folder.relative_to(top).as_posix(): folder for folder in folders}
     marked = [name for name, folder in others.items() if has_store_mark(folder)]
     if marked:
         also = (

@@ -69,11 +69,8 @@ class StoreMoves:
         )
         lost = ((key, *files[key]) for key, blob in found.items() if blob is None)
         places = ((key, commit, self.find_prefix(commit), path) for key, commit, path in lost)
-        moved = {
-            key: (commit, prefix + path)
-            for key, commit, prefix, path in places
-            if prefix != self.prefix
-        }
+        elsewhere = (place for place in places if place[2] != self.prefix)
+        moved = {key: (commit, prefix + path) for key, commit, prefix, path in elsewhere}
         return found | self._find_blobs(moved)
 
     def _find_blobs(self, files: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str | None]:

@@ -137,12 +137,8 @@ class Tags:
         if kind and id_:
             self._named.update(index.tags if self._all is None else {})
             return list(releases.get((kind, id_), ()))
-        return [
-            release
-            for key in sorted(releases)
-            if kind in {None, key[0]}
-            for release in releases[key]
-        ]
+        keys = [key for key in sorted(releases) if kind in {None, key[0]}]
+        return [release for key in keys for release in releases[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, reason) of every tag among the releases that is not a release."""

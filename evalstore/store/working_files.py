@@ -112,22 +112,15 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     conversions = {
         path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values
     }
-
     # Without an attribute git leaves a file alone that has a CR in the index already, or a CR
     # without LF.
     auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
     staged = read_index(store.git).blobs if auto else {}
-    exempt = {
-        path
-        for path in auto
-        if path in staged and has_carriage_return(store.objects.stream(staged[path]))
-    }
+    known = [path for path in auto if path in staged]
+    exempt = {path for path in known if has_carriage_return(store.objects.stream(staged[path]))}
     exempt |= {path for path in auto if _has_lone_cr(top, path)}
-    return frozenset(
-        path
-        for path, conversion in conversions.items()
-        if conversion != "never" and path not in exempt
-    )
+    converted = (path for path, conversion in conversions.items() if conversion != "never")
+    return frozenset(path for path in converted if path not in exempt)
 
 
 def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str]]:

@@ -46,6 +46,14 @@ _READING = frozenset(
     }
 )
 
+_BAD_REFS = (
+    "the repository has dangerous ref names",
+    "clean packed-refs; until then evalstore reads no tag",
+)
+_LOCKED = (
+    "another git process has a lock",
+    "wait for it, or remove the .lock file it left behind",
+)
 # A text in git's stderr -> what happened, and what to do next.
 _EXPLANATIONS = (
     (
@@ -54,28 +62,16 @@ _EXPLANATIONS = (
         "if you trust it: git config --global --add safe.directory <folder>",
     ),
     ("not a git repository", "not a git repository", "create one: evalstore init"),
-    *(
-        (
-            text,
-            "the repository has dangerous ref names",
-            "clean packed-refs; until then evalstore reads no tag",
-        )
-        for text in ("bad ref name", "refname is dangerous")
-    ),
+    ("bad ref name", *_BAD_REFS),
+    ("refname is dangerous", *_BAD_REFS),
     ("from promisor remote", "an object is missing from this clone", REFETCH.format("")),
     (
         "shallow file has changed",
         "the repository changed during the command",
         "run the command again",
     ),
-    *(
-        (
-            text,
-            "another git process has a lock",
-            "wait for it, or remove the .lock file it left behind",
-        )
-        for text in ("Unable to create", "could not lock config file")
-    ),
+    ("Unable to create", *_LOCKED),
+    ("could not lock config file", *_LOCKED),
     ("No space left on device", "the disk is full", "free some space and run the command again"),
     (
         "ermission denied",

@@ -83,10 +83,9 @@ def sign_tags(
     person, _, stamp = read_committer(objects, commit).rpartition(b"> ")
     who, _, email = person.rpartition(b" <")
     tagger = {"NAME": who, "EMAIL": email, "DATE": b"@" + stamp}
-    env = {
-        f"GIT_COMMITTER_{part}": value.decode("utf-8", "surrogateescape")
-        for part, value in tagger.items()
-    }
+    env: dict[str, str] = {}
+    for part, value in tagger.items():
+        env[f"GIT_COMMITTER_{part}"] = value.decode("utf-8", "surrogateescape")
     return {
         name: _sign_tag(git, commit, name, messages[name], env) for name in watch(list(messages))
     }

@@ -60,10 +60,8 @@ class TreeIndexes:
 
 def list_entries(data: bytes, size: int) -> dict[bytes, TreeEntry]:
     """Return all entries of a tree by name; `size` is the number of bytes of an id."""
-    return {
-        name: TreeEntry(mode.decode("ascii"), oid.hex())
-        for name, (mode, oid) in _index_entries(data, size).items()
-    }
+    found = _index_entries(data, size)
+    return {name: TreeEntry(mode.decode("ascii"), oid.hex()) for name, (mode, oid) in found.items()}
 
 
 def _scan_tree(data: bytes, name: bytes, size: int) -> TreeEntry | None:

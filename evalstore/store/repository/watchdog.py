@@ -93,11 +93,8 @@ def _measure(pid: int) -> object:
                 fields = (task / "stat").read_text().rpartition(")")[2].split()
                 if fields[0] in _BUSY:
                     return None
-                switches = [
-                    line
-                    for line in (task / "status").read_text().splitlines()
-                    if "ctxt_switches" in line
-                ]
+                status = (task / "status").read_text().splitlines()
+                switches = [line for line in status if "ctxt_switches" in line]
                 found.append((task.name, fields[11], fields[12], *switches))
     return found
 

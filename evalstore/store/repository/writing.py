@@ -107,11 +107,10 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
     lines = [f"tree {root}".encode(), f"parent {tip}".encode(), *people]
     new = b"\n".join(lines) + b"\n\n" + message
     moved = compute_object_id("commit", new, len(tip))
-    texts = {
-        name: b"object %b\n%b"
-        % (moved.encode(), read_object(objects, oid, "tag").partition(b"\n")[2])
-        for name, oid in tags.items()
-    }
+    texts: dict[str, bytes] = {}
+    for name, oid in tags.items():
+        rest = read_object(objects, oid, "tag").partition(b"\n")[2]
+        texts[name] = b"object %b\n%b" % (moved.encode(), rest)
     written = [
         *(("tree", data) for data in trees),
         ("commit", new),
@@ -138,9 +137,9 @@ def write_tags(
 ) -> dict[str, str]:
     """Write annotated tag objects of a commit and return them by name; the tagger is its committer, to the second."""
     tagger = read_committer(objects, commit)
+    head = b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s"
     texts = [
-        b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s"
-        % (commit.encode(), name.encode(), tagger, message.encode())
+        head % (commit.encode(), name.encode(), tagger, message.encode())
         for name, message in messages.items()
     ]
     oids = write_objects(git, [("tag", text) for text in texts], hex_digits=len(commit))
@@ -150,11 +149,8 @@ def write_tags(
 def read_committer(objects: ObjectReader, commit: str) -> bytes:
     """Return the committer and time of a commit, as git writes them."""
     head = read_object(objects, commit, "commit").partition(b"\n\n")[0]
-    return next(
-        line.removeprefix(b"committer ")
-        for line in head.split(b"\n")
-        if line.startswith(b"committer ")
-    )
+    key = b"committer "
+    return next(line.removeprefix(key) for line in head.split(b"\n") if line.startswith(key))
 
 
 def update_refs(
