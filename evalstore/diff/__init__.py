@@ -1,4 +1,4 @@
-"""Compares two documents: what can move a score, in which direction, and the bump it needs; sole user of deepdiff."""
+"""Compares two documents: what can move a score, and the bump that it needs."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What is tried as a witness: texts, records of calls, and answers to invented questions; grades none of them."""
+"""What is tried as a witness: texts, records of calls, answers to invented questions."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Attempt(NamedTuple):
 
 
 def yield_texts(texts: Mapping[str, Fraction | None]) -> Iterator[Attempt]:
-    """Yield texts in the order in which they are tried: those that move for sure, what can be typed, the shortest."""
+    """Yield texts in the order of trying: those that surely move, typed ones, short ones."""
     ordered = order_texts(texts, lambda text: (texts[text] is None, not text.isascii()))
     yield from (Attempt(Sample(Output(text))) for text in ordered)
 
 
 def yield_outputs(change: Change) -> Iterator[Attempt]:
-    """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
+    """Yield outputs to try: texts, some with records of calls where the check reads those."""
     if records := build_records(change):
         few = list(islice(build_candidates(change), EVIDENCE.texts_beside))
         yield from (Attempt(Sample(Output(text, record))) for record, text in product(records, few))
@@ -41,7 +41,7 @@ def yield_outputs(change: Change) -> Iterator[Attempt]:
 
 
 def yield_answers(change: Change) -> Iterator[Attempt]:
-    """Yield the same as answers to questions that are invented, where a check takes something of the question."""
+    """Yield the same as answers to invented questions, where a check reads the question."""
     for row, filled in build_questions(change):
         question = Question(row["id"], row["input"], row)
         for attempt in yield_outputs(filled):

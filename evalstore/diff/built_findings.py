@@ -1,4 +1,4 @@
-"""Builds the finding of each change: its rule's level, its place and fingerprint, and which findings stand under it."""
+"""Builds each change's finding: its level, place and fingerprint, and its children."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
 
 
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
-    """Return what a rule says of a change, without where it stands, its values and what a reference imports."""
+    """Return what a rule says of a change, without place, values and imported findings."""
     known = classify(change, settings.profile, settings.rule_set)
     if change.proof is None or change.proof.declared is None:
         return known
@@ -60,7 +60,7 @@ def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFin
 
 
 def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
-    """Make the findings on weights and thresholds that one of two combine modes ignores children of the mode's change.
+    """Make weight and threshold findings that a combine mode ignores children of its change.
 
     `findings` are those of `changes`, in the same order.
     """
@@ -82,7 +82,7 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
 def lift_value_findings(
     changes: list[Change], findings: list[DiffFinding]
 ) -> Iterator[DiffFinding]:
-    """Yield what the kinds' own rules say of questions' values in place of the findings that hold it.
+    """Yield what the kinds' own rules say about questions' values, instead of the whole finding.
 
     What they say alike of several questions is one finding, where the first of them stands.
     """
@@ -121,7 +121,7 @@ def _join_alike(alike: list[DiffFinding], *, is_default: bool) -> DiffFinding:
 
 
 def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
-    """Return the findings with a fingerprint each: of the same edit made twice, the second has another one."""
+    """Return the findings with unique fingerprints: an edit made twice gets two."""
     seen: Counter[str] = Counter()
     numbered = []
     for finding in findings:
@@ -153,7 +153,7 @@ def _cover_children(finding: DiffFinding) -> DiffFinding:
 
 
 def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
-    """Return the fingerprint of one edit: its rule, artifact, place on both sides by names, and values."""
+    """Return the fingerprint of one edit: its rule, artifact, named places, and values."""
     pointers = (change.old_pointer, change.new_pointer)
     places = [
         _name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)

@@ -1,4 +1,4 @@
-"""The values of a comparison: changes (facts), and the rules, proofs and decisions that judge them."""
+"""The values of a comparison: changes (facts), and the rules, proofs and decisions on them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT, Scope.ANSWER})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEdit:
-    """One question on both sides: its new id, what it says itself, and the defaults of both sides."""
+    """One question on both sides: its new id, what it says itself, and both sides' defaults."""
 
     id: str
     own: tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -57,7 +57,7 @@ class QuestionEdit:
 # is judged by itself.
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
+    """One edit: its values and places on both sides; for a rubric also its states around it.
 
     `token` names the check that changes, `name` the key. A `proof` says that the change moves
     nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
@@ -119,7 +119,9 @@ class Change:
 
 
 class Proof(NamedTuple):
-    """Why a change moves nothing; `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
+    """Why a change moves nothing.
+
+    `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
 
     `since` is the first rule set that uses it; `declared` is the setting that says so, where
     nothing proves it.
@@ -137,7 +139,7 @@ Decider = Callable[[Change], Proof | None]
 
 
 class AnswerGoal(NamedTuple):
-    """Answers that move a rubric: the score of each check by its token, before and after; `judged` are the judges' own.
+    """Answers that move a rubric: each check's scores by token; `judged` are the judges' own.
 
     `shift` is how far its score rises (falls, below 0), None where it is lost or won.
     `text` is one that makes the checks answer so that read text alone, as far as an automaton
@@ -151,7 +153,7 @@ class AnswerGoal(NamedTuple):
 
 
 class RubricEffect(NamedTuple):
-    """What an edit does to one output's score and verdict; directions and bounds are of outputs scored on both sides.
+    """What an edit does to one output's score and verdict, if it is scored on both sides.
 
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
     errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
@@ -171,7 +173,7 @@ class RubricEffect(NamedTuple):
 
 
 class MovingEdits(NamedTuple):
-    """Which edits of a comparison an output moves, by their index, and whether one moves under all of them together."""
+    """Which edits an output moves, by index, and whether one moves under all of them."""
 
     alone: Mapping[int, Witness] = MappingProxyType({})
     together: bool = False
@@ -182,7 +184,7 @@ NOTHING_SHOWN = MovingEdits()
 
 
 class Decision(NamedTuple):
-    """What a prover knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
+    """What a prover knows of an edit that may move a score: how surely, why, and which outputs.
 
     `direction` is there where it is not the rule's; `since` is the first rule set that uses it.
     """
@@ -200,7 +202,10 @@ class Decision(NamedTuple):
 
 
 class DirectionRule(NamedTuple):
-    """A rule's direction: in words, and as a function of the change; `decide_verdict` where the verdict has another."""
+    """A rule's direction, in words and as a function of the change.
+
+    `decide_verdict` is for a verdict with another one.
+    """
 
     words: str
     decide_score: Callable[[Change], Direction]
@@ -212,7 +217,10 @@ UNKNOWN = DirectionRule("either", lambda _: Direction.EITHER)
 
 
 class HeadlineLevel(NamedTuple):
-    """The least level of a rule under the profile `headline`; `only` for changes of this name, where one is given."""
+    """The least level of a rule under the profile `headline`.
+
+    `only` restricts it to changes of this name.
+    """
 
     level: Bump
     only: str | None = None
@@ -220,7 +228,7 @@ class HeadlineLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRule:
-    """One row of the catalogue; what a row leaves out is the most careful: an edit that may move a rubric's score.
+    """One row of the catalogue; what it leaves out means an edit that may move a score.
 
     Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the
     rule itself where none is named. `example` is an edit that the rule finds at its level,

@@ -1,4 +1,4 @@
-"""Judges one change by its rule: level, proofs that lower it, directions for the rubric, message; within a rule set."""
+"""Judges one change by its rule: level, proofs, directions and message, in a rule set."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from evalstore.word_diff import compare_words, is_reworded
 def classify(
     change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
 ) -> DiffFinding:
-    """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it.
+    """Return the level, directions and words of one change; only a decider lowers it.
 
     Nothing that is newer than the rule set is used.
     """
@@ -55,7 +55,7 @@ def classify(
 
 
 def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
-    """Return the change as a rule set knows it: under a rule that it has, without a proof or decision that is newer."""
+    """Return the change as a rule set knows it, without any rule or proof that is newer."""
     rule = _find_rule(change.rule, rule_set).id
     proof = change.proof if change.proof and change.proof.since <= rule_set else None
     decision = change.decision if change.decision and change.decision.since <= rule_set else None
@@ -138,14 +138,14 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
 
 
 def _get_deciding_diff(change: Change) -> Diff | None:
-    """Return the imported diff that gives the directions, unless a decision, which is more exact, does."""
+    """Return the imported diff that gives the directions, unless a decision does."""
     return None if change.decision else change.imported_diff
 
 
 def _bound_shifts(
     change: Change, rule: ChangeRule, score: Direction
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return how far the score moves whatever errs or is missing, and where all of every check has a score."""
+    """Return how far the score moves whatever errs, and where all of every check is scored."""
     if score is NONE:
         return Fraction(0), Fraction(0)
     shift = _bound_shift(change, rule)

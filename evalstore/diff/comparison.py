@@ -1,4 +1,4 @@
-"""Compares two documents: finds the changes, judges each, and adds up the bump they need; knows nothing of git."""
+"""Compares two documents: finds the changes, judges each, and adds up the bump."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def apply_declarations(
 
 
 def apply_level_settings(finding: DiffFinding, settings: ComparisonSettings) -> DiffFinding:
-    """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
+    """Return the finding at its level: by the rule, an override, and what people accepted."""
     finding = _override_level(finding, settings.overrides)
     accepted = settings.accepted.get(finding.fingerprint)
     # An acceptance of major as minor covers no level above the one that was looked at.
@@ -187,7 +187,7 @@ class _Comparison:
         )
 
     def _cancel_edits(self, changes: list[Change], effect: RubricEffect | None) -> list[Change]:
-        """Return the changes, those that move a score alone with the proof that all of them together move none."""
+        """Return the changes, with a proof for each that moves a score only alone."""
         if effect is None or effect.moves:
             return changes
         return [*map(self._cancel_edit, changes)]
@@ -201,12 +201,12 @@ class _Comparison:
         return self._classify(change).level is Bump.MAJOR
 
     def _find_moving_edits(self, changes: list[Change], sides: Sides) -> MovingEdits:
-        """Return the edits that are shown to be major by one of a few outputs: for a bump that is enough."""
+        """Return the edits that one of a few outputs shows to be major, enough for a bump."""
         replay = prepare_replay(changes, sides, self.load, invents=False)
         return find_moving_edits(changes, [*map(self._classify, changes)], replay)
 
     def _needs_effects(self, changes: list[Change], moving: MovingEdits) -> bool:
-        """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
+        """Whether to find out what checks can answer, which may lower a bump's change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
         shown = moving.alone if moving.together else {}
@@ -242,7 +242,7 @@ class _Comparison:
         return self.diffs[pair]
 
     def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
-        """Return the difference of two rubrics that are filled for one question: none is invented for them."""
+        """Return the difference of two rubrics filled for one question."""
         wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
         detail = min(wanted, most, key=_RANKED.index)
         settings = self.settings.without_opinions

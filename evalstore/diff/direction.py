@@ -1,4 +1,4 @@
-"""Calculates with directions (join, flip, lift from a check to its rubric) and with shares of a score."""
+"""Calculates with directions (join, flip, lift to the rubric) and shares of a score."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def flip_direction(direction: Direction) -> Direction:
 
 
 def turn_direction(direction: Direction, check: CheckState) -> Direction:
-    """Return the direction of a check's score from that of what it is made of, or the other way round.
+    """Return the direction of a check's score from its parts', or the other way round.
 
     `negate` and statements of negative weight turn it; of statements with both signs, or unknown
     ones, nothing is sure.
@@ -69,7 +69,7 @@ def intersect_directions(one: Direction, other: Direction) -> Direction:
 
 
 def bound_direction(*, below: bool, above: bool) -> Direction:
-    """Return the direction of a score that is proved never to fall (`below`) or never to rise (`above`)."""
+    """Return the direction of a score proved never to fall (`below`) or rise (`above`)."""
     if below and above:
         return NONE
     if below:
@@ -80,13 +80,16 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
 def lift_direction(
     check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
 ) -> Direction:
-    """Return the direction of the rubric, score and verdict alike, from a check's: all that reads it is monotone."""
+    """Return the direction of the rubric from a check's: all that reads it is monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     return join_directions(read, verdict if rubric.needs_verdict(check) else NONE)
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
-    """Return the direction of a check that becomes unscored, by the policy for it; a missing score has no direction."""
+    """Return the direction of a check that becomes unscored, by its policy.
+
+    A missing score has no direction.
+    """
     if policy != "skip":
         return STRICTER
     if len(rubric.checks) == 1:
@@ -98,13 +101,13 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
 
 
 def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:
-    """Return the direction of a check that becomes unscored, whether it has nothing to grade or fails."""
+    """Return the direction of a check that becomes unscored, for either reason."""
     policies = (rubric.missing, rubric.errors)
     return join_directions(*(direct_unscored(check, rubric, policy) for policy in policies))
 
 
 def is_counted(check: CheckState, rubric: RubricState) -> bool:
-    """Whether the score of the check counts in its rubric: a weight of 0 does not in a weighted average."""
+    """Whether a check's score counts in its rubric: weight 0 does not, in an average."""
     return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0
 
 
@@ -122,7 +125,7 @@ def is_advisory(check: CheckState, rubric: RubricState) -> bool:
 
 
 def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
-    """Return the most that one check can move the score: its weight over the least total weight it is counted with.
+    """Return the most that a check can move the score: its share of the least counted weight.
 
     Like every bound on a shift, it holds whatever errs or is missing.
     """
@@ -139,7 +142,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 
 
 def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None:
-    """Return the most that one check can move the score where every check has one; None where a verdict decides."""
+    """Return the most that a check can move the score if all are scored; None for a verdict."""
     if check.is_required or rubric.combine in VERDICT_MODES:
         return None
     if rubric.combine is not Combine.WEIGHTED_AVG:
@@ -149,7 +152,7 @@ def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None
 
 
 def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
-    """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
+    """Return the largest total variation between the weights, whatever may be left out."""
     optional = [check.token for check in old.checks if old.may_leave_out(check)]
     if len(old.checks) << len(optional) > PROOFS.optional_work:
         return None

@@ -1,4 +1,4 @@
-"""The direction rules of the catalogue: each in words, with the function that finds the direction of a change."""
+"""The direction rules of the catalogue: words, and a function of the change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def fix_direction(direction: Direction) -> DirectionRule:
 
 
 def rank_words(*words: str) -> DirectionRule:
-    """Return the direction rule of a choice whose words go from loose to strict; any other word gives either."""
+    """Return the direction rule of a choice whose words go from loose to strict.
+
+    Any other word gives either.
+    """
 
     def decide(change: Change) -> Direction:
         if change.old not in words or change.new not in words:
@@ -57,7 +60,10 @@ def rank_words(*words: str) -> DirectionRule:
 
 
 def direct_json_demand(direction: Direction) -> DirectionRule:
-    """Return the direction rule of a demand on JSON; a question may lack the field that is added or removed."""
+    """Return the direction rule of a demand on JSON.
+
+    A question may lack the field that is added or removed.
+    """
 
     def decide(change: Change) -> Direction:
         if change.name != "expected_fields":
@@ -98,7 +104,7 @@ def _direct_demand(change: Change) -> Direction:
 
 
 def _errors_may_oppose(change: Change) -> bool:
-    """Whether JSON beyond the limits, graded on one side only, can move the rubric against the check's direction.
+    """Whether JSON graded on one side only can move the rubric against the check's direction.
 
     So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which
     no error does.
@@ -156,7 +162,7 @@ def _direct_reading(change: Change) -> Direction:
 
 
 def _direct_steps(change: Change) -> Direction:
-    """Return what more steps do, or fewer, that leave a piece of the text which the others leave."""
+    """Return what more steps do, or fewer, that leave a piece of the others' text."""
     check = change.checks[1]
     added = find_shortening(change.old, change.new)
     sign = KINDS[check.kind].piece_sign(check.params)

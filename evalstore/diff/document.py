@@ -47,11 +47,11 @@ class ComparedDocument:
         )
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
-        """Return the longest part of a pointer that exists in the document: a default is written nowhere."""
+        """Return the longest part of a pointer in the document: defaults are not written."""
         return None if pointer is None else follow_pointer(self.value, pointer)[0]
 
     def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:
-        """Return the value at a pointer; `fact` where nothing is written there: a default, or a row of another file."""
+        """Return the value at a pointer, or `fact` if nothing is written there."""
         if not pointer:
             return None
         written_part, value = follow_pointer(self.value, pointer)

@@ -1,4 +1,4 @@
-"""Finds what shows a change: examples that it turns, and outputs and replies that each of its edits moves."""
+"""Finds what shows a change: examples that it turns, and outputs and replies that move."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _make_attempt(side: ComparedDocument, example: Example) -> Attempt:
 
 
 def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
-    """Yield the examples of the new side, then those that only the old one has, each with its side."""
+    """Yield the examples of the new side, then those of the old one alone, with their sides."""
     known: set[str] = set()
     for side in reversed(sides):
         for example in read_examples(side.value):
@@ -74,7 +74,7 @@ def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
 def measure_examples(
     sides: Sides, load: ArtifactLoader | None, replies: CheckContext | None
 ) -> ExampleEffect | None:
-    """Return what becomes of the examples of both sides; None without any, or where nothing moves a score."""
+    """Return what becomes of both sides' examples; None without any, or if no score moves."""
     kind = sides[1].kind
     if kind is None or kind is Kind.DATASET or not any(EXAMPLES in side.value for side in sides):
         return None
@@ -118,7 +118,7 @@ def measure_examples(
 def add_witnesses(
     changes: list[Change], findings: list[DiffFinding], replay: Replay | None
 ) -> list[DiffFinding]:
-    """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
+    """Give each finding that can move a score or a verdict a moving output or reply, if found."""
     return [_add_witness(*pair, replay) for pair in zip(changes, findings, strict=True)]
 
 
@@ -131,7 +131,7 @@ def _add_witness(change: Change, finding: DiffFinding, replay: Replay | None) ->
 def find_moving_edits(
     changes: list[Change], findings: list[DiffFinding], replay: Replay | None
 ) -> MovingEdits:
-    """Return the edits of which one of a few outputs shows that they are major: nothing can lower these any more."""
+    """Return the edits that one of a few outputs shows to be major: nothing can lower them."""
     edits = list_scoring_edits(changes)
     if replay is None or not edits:
         return NOTHING_SHOWN
@@ -166,7 +166,7 @@ def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) 
 def _find_witness(
     change: Change, finding: DiffFinding, replay: Replay | None
 ) -> Witness | ReplyWitness | None:
-    """Return a reply for an edit of a judge; for one of questions, what moves under all edits of one."""
+    """Return a reply for a judge's edit; for one of questions, what moves under all edits."""
     if change.judges:
         return find_reply(change)
     if change.before:

@@ -1,4 +1,4 @@
-"""What a comparison answers: findings with level, direction and certainty, and the bump that they need together."""
+"""What a comparison answers: findings with level and direction, and the bump together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Direction(StrEnum):
 
 
 class Profile(StrEnum):
-    """What may not move without a major bump: the score of one output, or also a headline made of many."""
+    """What may not move without a major bump: one output's score, or also a headline."""
 
     SCORE = "score"
     HEADLINE = "headline"
@@ -67,7 +67,7 @@ class Certainty(StrEnum):
 
 
 class JudgedScore(NamedTuple):
-    """What judges are taken to say: of a check, or `about` one of its statements, or the others of them."""
+    """What judges are taken to say: of a check, `about` a statement, or of the others."""
 
     check: str
     score: Fraction
@@ -76,7 +76,7 @@ class JudgedScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An output that moves, replayed before and after; `tool_calls` is its record of calls, None where it has none.
+    """An output that moves, replayed before and after; `tool_calls` is its record, if any.
 
     `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far
     the score rises at least, or falls where it is below 0, whatever score they give; None where
@@ -100,7 +100,10 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class ReplyWitness:
-    """A reply that an edited judge reads otherwise, as a score from 0 to 1 under both sides; None: it has no score."""
+    """A reply that an edited judge reads differently, with both scores.
+
+    They are from 0 to 1; None is no score.
+    """
 
     reply: str
     old_score: Fraction | None
@@ -117,7 +120,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedLevel:
-    """That people accepted one finding at a lower level: why, who, since when, and until which day (inclusive)."""
+    """That people accepted a finding at a lower level: why, who, and from when until when.
+
+    The last day is inclusive.
+    """
 
     level: Bump
     was: Bump
@@ -129,7 +135,7 @@ class AcceptedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Where score and verdict of an output can go, and how far, where it has a score before and after.
+    """Where an output's score and verdict can go, and how far, if scored before and after.
 
     `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored`
     where every check, and every statement of it, has a score. None: not known.
@@ -148,7 +154,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffFinding(Claim):
-    """A rule's judgement on one edit; as long as only levels are asked for, without where it stands.
+    """A rule's judgement on one edit; while only levels are asked for, without its place.
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the
     setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
@@ -183,7 +189,7 @@ class DiffFinding(Claim):
 
     @property
     def is_certain(self) -> bool:
-        """Whether something shows it, or it follows by definition; else only a judge's replies can tell."""
+        """Whether something shows it, or its definition; else only judges can."""
         return self.certainty is not Certainty.ASSUMED
 
     @property
@@ -193,7 +199,10 @@ class DiffFinding(Claim):
 
     @property
     def lowered(self) -> str | None:
-        """What lowered its level, as in "check-removed from major to patch (override)"; None where nothing did."""
+        """What lowered its level, if anything.
+
+        As in "check-removed from major to patch (override)".
+        """
         if self.level >= self.level_before:
             return None
         cause = "accepted" if self.accepted else "override"
@@ -234,7 +243,7 @@ class RunMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class FlippedVerdict:
-    """One stored output of which a judge says something else in the new words: the check that asked, and both scores.
+    """A stored output that a judge sees differently in the new words: its check, both scores.
 
     `reason` is what the judge says in the new words.
     """
@@ -250,7 +259,7 @@ class FlippedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class AskedChange:
-    """What judges said of stored outputs in old and new words: it informs, and never lowers a level.
+    """What judges said about stored outputs in old and new words; it never lowers a level.
 
     Of `verdicts`, each of one check on one output, `to_fail` and `to_pass` flip from the old words
     to the new, and `own` between two askings in the same words; `unjudged` lack a score in one of
@@ -293,7 +302,7 @@ class AskedChange:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A setting that changed between two sides and moves scores: its old and new value, and what it does, in words."""
+    """A setting that changed and moves scores: old and new value, and its effect in words."""
 
     setting: str
     old: str
@@ -327,7 +336,7 @@ class TotalEffect(Claim):
 
 @dataclass(frozen=True, slots=True)
 class TurnedExample:
-    """One example that gets another verdict, or score, by a change: where it is, what is expected of it, and its text.
+    """An example with another verdict or score: where, what is expected, and its text.
 
     `met` says whether the new side gives what is expected.
     """
@@ -345,7 +354,7 @@ class TurnedExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleEffect:
-    """What a change does to the examples of both sides: how many there are, could not be graded, and are turned.
+    """What a change does to both sides' examples: how many, ungraded, and turned.
 
     `why` is the first reason of those that were not graded under both sides.
     """

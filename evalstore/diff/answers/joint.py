@@ -1,4 +1,4 @@
-"""Lists what the checks of two rubrics can answer together, one output at a time, and what they give to the score.
+"""Lists what the checks of two rubrics can answer together, and what that gives to the score.
 
 Texts that there are, judges free. Checks that are on both sides and count alike need not be looked
 at.
@@ -57,7 +57,7 @@ FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
 
 
 class JointAnswer(NamedTuple):
-    """One way to answer: the results of both sides' checks in their order, and the shortest text that they answer so.
+    """One way to answer: both sides' results in order, and a shortest text with these answers.
 
     The text is None where a check errs on it. `free` are the raw answers of what does not follow
     from the text.
@@ -70,7 +70,7 @@ class JointAnswer(NamedTuple):
 
 
 class TextWay(NamedTuple):
-    """What all checks of the text answer to some texts: the shortest of these, and how many characters all have.
+    """What all checks of the text answer to some texts: the shortest, and how many characters.
 
     Blanks are not counted. The text is None where a check errs.
     """
@@ -138,7 +138,7 @@ def list_joint_answers(
     table: MembershipTable,
     load: ArtifactLoader | None,
 ) -> JointAnswers | None:
-    """Return what both rubrics can answer together; None where the ways are more than are looked at.
+    """Return what both rubrics can answer together; None where the ways are too many.
 
     `table` is complete and over the `languages`; a check whose languages are not among them is a
     free variable.
@@ -247,7 +247,7 @@ def is_same_question(one: CheckState, other: CheckState) -> bool:
 
 
 def _simplify_params(check: CheckState) -> Params:
-    """Return parameters that answer alike: limits as they count, and of what is listed twice the first."""
+    """Return parameters that answer alike: limits as they count, and no duplicates."""
     kind, params = KINDS[check.kind], check.params
     simple = dict(params)
     for name, param in kind.params.items():
@@ -268,7 +268,7 @@ def _list_variables(states: States, numbers: VariableNumbers) -> _Variables:
 
 
 def read_text_check(check: CheckState) -> TextScore | None:
-    """Return a check as a function of the text; None for one that can be without something to grade."""
+    """Return a check as a function of the text; None for one that may have nothing to grade."""
     return None if check.may_miss else read_text_score(check)
 
 
@@ -380,7 +380,7 @@ def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
 def _identify_part(
     check: CheckState, state: RubricState, numbers: VariableNumbers
 ) -> tuple[object, ...]:
-    """Return what the rubric reads of a check: a weight is read in an average, a gate where nothing else shuts it."""
+    """Return what the rubric reads of a check: its weight in an average, or that it is required."""
     bar = None if check.binary else check.threshold
     weight = check.weight if state.combine is Combine.WEIGHTED_AVG else None
     return (
@@ -393,7 +393,7 @@ def _identify_part(
 
 
 def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
-    """Return what some checks of a rubric give to its score: with it and the others' results the score is known."""
+    """Return what some checks give to their rubric's score: with the others' it is known."""
     from evalstore.checks.evaluate import select_counted
 
     scoring = state.to_scoring()

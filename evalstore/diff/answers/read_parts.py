@@ -1,4 +1,4 @@
-"""What a comparison knows of the steps of `on`: when they find nothing, and which outputs have a given text in them."""
+"""What a comparison knows of the steps of `on`: when they find nothing, what they leave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _OPTIONS: Mapping[str, tuple[Params, Mapping[str, type]]] = {
 
 
 def read_step_list(written: Any) -> list[Any] | None:
-    """Return the steps of `on` in their one spelling, None for no step; `ValueError` for what the schema refuses."""
+    """Return the steps of `on` in one spelling, None without any.
+
+    `ValueError` for what the schema refuses.
+    """
     if not isinstance(written, list):
         raise ValueError(f"{written!r} is not a list of steps")  # noqa: TRY004  # one error for a bad file
     return [_spell_step(step) for step in read_steps(written)] or None
@@ -72,7 +75,7 @@ def wrap_text(text: str, params: Params) -> str:
 
 
 def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
-    """Yield outputs of which the steps may leave these texts, the texts alone and beside another, and one without."""
+    """Yield outputs of which the steps may leave these texts, alone and with another."""
     if not params.get(STEPS_KEY):
         yield from texts
         return
@@ -85,14 +88,14 @@ def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
 
 
 def simplify_nothing(params: Params) -> Params:
-    """Return parameters that answer alike: what becomes of nothing is not read where there is always something."""
+    """Return parameters that answer alike, without what is for a text that steps never lack."""
     return params if may_read_nothing(params) else {**params, NOTHING_KEY: "fail"}
 
 
 def find_shortening(
     old: Sequence[Any] | None, new: Sequence[Any] | None
 ) -> tuple[Step, ...] | None:
-    """Return the steps that one list has after those of the other, where each leaves a piece of its text; else None."""
+    """Return the steps that one list has after the other's, if each leaves a piece; else None."""
     shorter, longer = sorted((old or (), new or ()), key=len)
     if list(longer[: len(shorter)]) != list(shorter):
         return None
@@ -101,7 +104,10 @@ def find_shortening(
 
 
 def read_outcome(value: Any) -> str:
-    """Return what becomes of a check where a step finds nothing; `ValueError` for any other word."""
+    """Return what becomes of a check where a step finds nothing.
+
+    `ValueError` for any other word.
+    """
     if value not in {"fail", _MISSING}:
         raise ValueError(f"{value!r} is not fail or missing")
     return str(value)

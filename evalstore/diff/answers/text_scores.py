@@ -1,4 +1,4 @@
-"""What checks of text share: a score by the languages that a text is in, and the languages of phrases."""
+"""What checks of text share: a score by a text's languages, and the languages of phrases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TextScore(NamedTuple):
-    """The score of a check, before it is turned round: of whether a text is in each of its languages, in order."""
+    """The score of a check, before `negate`, by whether a text is in each of its languages."""
 
     languages: tuple[RegexTree, ...]
     compute: Callable[[Membership], Fraction]
@@ -28,7 +28,7 @@ def is_in_all(found: Membership) -> Fraction:
 
 
 def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree:
-    """Return the texts that hold any of these phrases, of all that a check of phrases lists where none are given."""
+    """Return the texts that hold any of these phrases, by default of all that the check lists."""
     listed = params["values"] if values is None else values
     return pattern_comparison.build_phrase_language(
         list(listed), case_sensitive=params["case_sensitive"]
@@ -36,7 +36,7 @@ def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree
 
 
 def find_phrase_limit(params: Any) -> int | None:
-    """Return how many phrases a check has where these are too many for a long text; None where they are not."""
+    """Return how many phrases a check has, if too many for a long text; else None."""
     count = len(params["values"])
     return count if count > PHRASE_LIMIT else None
 

@@ -1,4 +1,4 @@
-"""What a check that looks for text says of any text; and two such checks compared, by the outputs that they pass."""
+"""What a check that looks for text says about any text, and two such checks compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_text_score(check: CheckState) -> TextScore | None:
-    """Return a check as a function of the text alone; None for one that reads more, or whose languages are unknown."""
+    """Return a check as a function of the text alone; None if it reads more or is unknown."""
     try:
         return KINDS[check.kind].text_score(check.params)
     except pattern_comparison.UndecidedError:
@@ -32,7 +32,10 @@ def read_text_score(check: CheckState) -> TextScore | None:
 
 
 def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> LanguageComparison:
-    """Return what the outputs that `new` passes are to those of `old`; undecided for kinds that seek no text."""
+    """Return what the outputs that `new` passes are to those of `old`.
+
+    Kinds that seek no text are undecided.
+    """
     question = SharedBudget(min(pattern_comparison.QUESTION_STEPS, budget.left))
     try:
         return _compare_outputs(old, new, question)

@@ -1,1 +1,1 @@
-"""Builds what is tried as a witness: texts, records of tool calls, and outputs of both; grades none of them."""
+"""Builds what is tried as a witness: texts, records of tool calls, and outputs of both."""

@@ -1,4 +1,4 @@
-"""Builds records of tool calls that may move a rubric, from what its checks of calls ask for and ban."""
+"""Builds records of tool calls that may move a rubric, from what its checks ask and ban."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def build_records(change: Change) -> list[Record]:
 
 
 def list_check_records(checks: list[CheckState]) -> list[Record]:
-    """Return records that these checks of calls tell apart: all that is asked with a banned tool, then the shortest.
+    """Return records that these checks of calls tell apart, those with a banned tool first.
 
     None where they are long.
     """
@@ -50,7 +50,7 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
 
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
-    """Yield the record that meets all demands, then it with a call less, a call more and reversed, then short ones."""
+    """Yield the record that meets all demands, variants of it, then short records."""
     complete = _complete_record(check)
     yield from ((), complete, complete[::-1])
     yield from (complete[:place] + complete[place + 1 :] for place in range(len(complete)))
@@ -80,7 +80,7 @@ def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
 
 
 def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
-    """Yield records for two checks at once: what one asks for, its calls of a tool of the other as that one wants them.
+    """Yield records for two checks at once: one's calls, with those of a tool as the other wants.
 
     So many of them as the other asks for, as it allows, and one more.
     """
@@ -102,7 +102,7 @@ def _merge_calls(tools: Iterable[Mapping[str, Any]], call: Call, count: int) -> 
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:
-    """Return calls of banned tools, of each entry as it asks, without arguments, with one more, and of another tool."""
+    """Return calls of banned tools, variants of each entry's call, and one of another tool."""
     calls: list[Call] = []
     for check in checks:
         for entry in check.params["tools"] or ():

@@ -53,7 +53,7 @@ _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
 
 
 def build_questions(change: Change) -> Iterator[tuple[Row, Change]]:
-    """Yield questions that give the checks of a rubric what they read, each with the change as it is for it alone.
+    """Yield questions that give a rubric's checks what they read, each with its own change.
 
     Of what the changed check reads all is tried that a question may say, of every other key the
     first.
@@ -70,7 +70,10 @@ def build_questions(change: Change) -> Iterator[tuple[Row, Change]]:
 
 
 def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
-    """Return what a question may say under each key that a check reads; nothing for a judge, whose score is assumed."""
+    """Return what a question may say under each key that a check reads.
+
+    Nothing for a judge, whose score is assumed.
+    """
     if KINDS[check.kind].asks_judges(check.params):
         return {}
     if values := list_question_values(check.to_check().params):
@@ -83,7 +86,7 @@ def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
 def _fill_states(
     states: tuple[RubricState, RubricState], row: Row
 ) -> tuple[RubricState, RubricState] | None:
-    """Return both rubrics for one question; None where two checks want one key in two types, which no value has."""
+    """Return both rubrics for one question; None if two checks want two types of one key."""
     try:
         return _fill_state(states[0], row), _fill_state(states[1], row)
     except UnreadableError:

@@ -1,4 +1,4 @@
-"""Assembles outputs for goals of two rubrics: a text and calls to which every check answers as it should."""
+"""Assembles outputs for goals of two rubrics: a text and calls with the wanted answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _Wanted = dict[str, _Demands]
 
 @dataclass(slots=True)
 class OutputAssembly:
-    """Assembles outputs for goals of two rubrics; `list_fragments` are texts that may change what one check says.
+    """Assembles outputs for goals of two rubrics.
+
+    `list_fragments` are texts that may change what one check says.
 
     `expected` are outputs that tell the two forms of the check named `token` apart.
     """
@@ -53,7 +55,7 @@ class OutputAssembly:
             yield Output(text, calls)
 
     def _list_wanted(self, goal: AnswerGoal) -> _Wanted:
-        """Return what has to be said by each check that no judge answers for; those of calls are one entry."""
+        """Return what each check without a judge has to say; those of calls are one entry."""
         wanted: _Wanted = {}
         for state, scores in zip(self.states, goal.scores, strict=True):
             for check in state.checks:
@@ -63,7 +65,7 @@ class OutputAssembly:
         return wanted
 
     def _find_records(self, wanted: _Demands) -> Iterator[Any]:
-        """Yield records of calls under which the checks of calls answer so; None is not a record."""
+        """Yield records of calls that these checks answer so; None is not a record."""
         records: list[Any] = (
             [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
         )
@@ -72,7 +74,10 @@ class OutputAssembly:
                 yield record
 
     def _extend(self, text: str, wanted: _Wanted, settled: Sequence[str]) -> Iterator[str]:
-        """Yield texts that meet all demands; those of the settled tokens are kept, others may be broken and mended."""
+        """Yield texts that meet all demands.
+
+        Settled tokens are kept; others may be broken and repaired.
+        """
         token = next((token for token in wanted if not self._holds(wanted[token], text)), None)
         if token is None:
             yield text
@@ -86,7 +91,7 @@ class OutputAssembly:
                 yield from self._extend(candidate, wanted, (*settled, token))
 
     def _list_longer(self, text: str, token: str, demands: _Demands) -> Iterator[str]:
-        """Yield the text with a fragment more; what tells the two forms of the edited check apart comes first."""
+        """Yield the text with a fragment more; what the edit tells apart comes first."""
         yield text
         expected = self.expected if token == self.token else ()
         asked = chain.from_iterable(
@@ -124,7 +129,7 @@ def _compose(text: str, fragment: str) -> Iterator[str]:
 
 
 def _insert_text(holder: str, text: str) -> Iterator[str]:
-    """Yield the JSON of a text with another text in it: in a string of its own, or at the end of one."""
+    """Yield the JSON of a text with another text in a string of its own, or behind one."""
     if not holder.startswith(_JSON_STARTS):
         return
     try:
@@ -141,7 +146,7 @@ def _insert_text(holder: str, text: str) -> Iterator[str]:
 
 
 def _fill_length(text: str, check: CheckState) -> Iterator[str]:
-    """Yield the text with as many characters more as reach a limit of length, and one more, and one less."""
+    """Yield the text lengthened to a limit of length, one more, and one less."""
     for limit in (check.params.get("min_chars"), check.params.get("max_chars")):
         for length in () if limit is None else (limit, limit + 1, limit - 1):
             if (missing := length - len(text)) > 0:

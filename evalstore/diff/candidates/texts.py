@@ -18,7 +18,7 @@ PLAIN_TEXT = "An answer."
 
 
 def build_candidates(change: Change) -> Iterator[str]:
-    """Yield texts to try: what the changed check looks for, with what the others want or ban; the shortest first.
+    """Yield texts to try: what the changed check looks for, with what others want or ban.
 
     A text of blanks comes last: it shows least.
     """
@@ -54,7 +54,7 @@ def build_candidates(change: Change) -> Iterator[str]:
 
 
 def build_few_candidates(change: Change) -> Iterator[str]:
-    """Yield what most edits move: what the changed check looks for, alone and with what all others ask for.
+    """Yield what most edits move: what the changed check looks for, with what others ask for.
 
     Of a setting of the whole rubric, one text of each check.
     """
@@ -83,7 +83,7 @@ def _is_readable(text: str) -> bool:
 def order_texts(
     texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()
 ) -> list[str]:
-    """Return texts in the order in which they are tried: by `rank`, the shortest first, and blanks last of all.
+    """Return texts in the order of trying: by `rank`, the shortest first, blanks last.
 
     Before a blank one stands a text that says as little, and looks like an output.
     """
@@ -96,7 +96,7 @@ def order_texts(
 
 
 def _write_lines(text: str) -> str:
-    """Return JSON with a block of PHP in it: the lines of a text as strings, each on a line of its own."""
+    """Return JSON with a block of PHP in it: the lines of a text as strings, one a line."""
     lines = ",\n".join(map(write_canonical, text.split("\n")))
     return f"[{lines}]"
 
@@ -118,14 +118,14 @@ def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
 
 
 def _list_own_json(mine: list[CheckState]) -> list[str]:
-    """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
+    """Return JSON that the changed check wants, by itself and in a fence."""
     schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
     values = chain.from_iterable(map(_find_instances, schemas))
     return [output for value in values for output in list_json_outputs(value, "auto")]
 
 
 def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON that the changed check takes otherwise now, and that all other checks of JSON take, or none does."""
+    """Return JSON that the changed check takes differently now, and all others take, or none."""
     schemas, beside = _list_schemas(mine), _list_schemas(others)
     if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
@@ -139,7 +139,7 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON for the first check that reads it, unless that is the changed one: `_list_joint_json` has it."""
+    """Return JSON for the first check that reads it, unless that is the changed one."""
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine:
         return []
@@ -179,5 +179,5 @@ def _yield_sample_texts(check: CheckState) -> Iterator[str]:
 
 
 def list_fragments(check: CheckState) -> list[str]:
-    """Return texts that make a check pass or fail: what it looks for, and JSON that its schema lets through or not."""
+    """Return texts that make a check pass or fail: what it looks for, and JSON by its schema."""
     return [*islice(_yield_sample_texts(check), CANDIDATES.parts), *_list_own_json([check])]

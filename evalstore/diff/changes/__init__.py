@@ -1,1 +1,1 @@
-"""Finds the changes between two documents of one kind: edits applied one after another to the old document."""
+"""Finds the changes between two documents of one kind, as edits applied one by one."""

@@ -1,4 +1,4 @@
-"""Finds the changes between two documents by their kind; key by key where the kinds differ or a side is unreadable."""
+"""Finds the changes between two documents by their kind, or key by key if that fails."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_changes(
     load: ArtifactLoader | None,
     rule_set: int,
 ) -> Iterator[Change]:
-    """Yield the edits between two sides; `rows` are those of datasets that keep them in a file beside them.
+    """Yield the edits between two sides; `rows` are those that datasets keep in a file.
 
     `renames` are the declared names of questions, by the old one.
     """
@@ -121,7 +121,10 @@ def _find_dataset_edits(
 def _insert_rows(
     values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield each dataset with its rows where it names their file; a row of both sides stays the one object it is."""
+    """Yield each dataset with the rows of its file.
+
+    A row of both sides stays one object.
+    """
     both = [] if rows is None else [[*side] for side in rows]
     common = (
         frozenset.intersection(*(frozenset(map(id, side)) for side in both))

@@ -22,7 +22,10 @@ from evalstore.model.question_params import find_question_key
 
 
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits of a check's kind, parameters and extra keys; not those of its threshold, weight and gate."""
+    """Yield the edits of a check's kind, parameters and extra keys.
+
+    Those of its threshold, weight and gate are elsewhere.
+    """
     check, goal = script.current[token], script.goal[token]
     if check.kind != goal.kind:
         edited = replace(goal, weight=check.weight, is_required=check.is_required)
@@ -57,7 +60,7 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 
 def _compare_parts(script: EditScript, change: Change) -> Change:
-    """Return an edit of a check that reads a part of the output, decided for every text that `on` may leave.
+    """Return an edit of a check of a part, decided for every text that `on` may leave.
 
     Of an edit of a check that reads the whole output, the product of all checks says more.
     """

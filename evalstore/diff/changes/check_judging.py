@@ -1,4 +1,4 @@
-"""Finds the changes of how a check is judged: its judges, their weights, aggregate, variables and model."""
+"""Finds the changes in how a check is judged: judges, weights, aggregate, variables, model."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
 
 @dataclass(slots=True)
 class _JuryEdits:
-    """The edits that lead from one jury to another; `members` and `aggregate` are those of the current one."""
+    """The edits from one jury to another; `members` and `aggregate` are the current ones."""
 
     script: EditScript
     start: CheckState
@@ -236,7 +236,7 @@ class _JuryEdits:
         return jury and find_aggregation_key(jury)
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
-        """Adopt without a change what makes no difference to one judge, where one side has no jury to write it in."""
+        """Adopt without a change what makes no difference where one side has no jury."""
         written = self.start.params[_JURY] is not None and self.goal.params[_JURY] is not None
         if written or not self._is_equivalent(members, aggregate):
             return False
@@ -295,7 +295,7 @@ def _adopt_weight(member: _PlacedMember, members: Sequence[Member]) -> _PlacedMe
 
 
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return new indices of members by old ones: by reference, by judge, and the only one left on each side."""
+    """Return new indices of members by old ones: by reference, by judge, or as the last left."""
     found = pair_items(old, new, eq, _has_same_judge)
     removed = sorted({*range(len(old))} - {*found})
     added = sorted({*range(len(new))} - {*found.values()})

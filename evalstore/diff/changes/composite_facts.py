@@ -1,4 +1,4 @@
-"""Reads what the rubric behind each pin of a composite can score, and whether it may lack a score."""
+"""Reads what the rubric behind a composite's pin can score, and whether it may lack a score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.diff.rubric_state import CompositeFacts, RubricState
 def attach_composite_facts(
     states: Iterable[RubricState], load: ArtifactLoader | None
 ) -> list[RubricState]:
-    """Return rubrics whose composites know the rubric behind every exact pin of both sides, moved or not."""
+    """Return rubrics whose composites know the rubric behind every exact pin of both sides."""
     states = list(states)
     checks = chain.from_iterable(state.checks for state in states)
     refs = {check.params["rubric_ref"] for check in checks if check.grading.holds_rubric}

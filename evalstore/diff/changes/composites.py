@@ -1,4 +1,4 @@
-"""Finds composites that were inlined (their rubric's checks stand in their place), and proves that they score alike."""
+"""Finds composites that were replaced by their rubric's checks, and proves equal scores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NESTED = LOWEST | HIGHEST
 def inline_composites(
     rubric: RubricState, other: RubricState, load: ArtifactLoader | None
 ) -> Iterator[Change]:
-    """Yield one edit for each composite of `rubric` whose checks `other` has in its place, where that is proved."""
+    """Yield an edit for each composite whose checks `other` provably has in its place."""
     current = rubric
     composites = [check for check in rubric.checks if check.grading.holds_rubric]
     removed = [one for one in composites if not any(_is_kept(one, kept) for kept in other.checks)]
@@ -85,7 +85,7 @@ def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | No
 def _match_inner_checks(
     check: CheckState, inner: RubricState, current: RubricState, other: RubricState
 ) -> list[CheckState]:
-    """Return the inner checks as `other` names them, each with its share of the weight; [] if one is missing."""
+    """Return the inner checks as `other` names them, with their shares; [] if one is missing."""
     free: dict[str, list[CheckState]] = {}
     for one in other.checks:
         free.setdefault(make_canonical_demand(one), []).append(one)
@@ -142,7 +142,7 @@ def _build_inlining(
 
 
 def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
-    """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
+    """Say why a rubric scores the same with its composite inlined; None if that is not sure."""
     mode = rubric.combine
     report = check.is_required or any(one.is_required for one in inner.checks)
     deeper = any(one.grading.holds_rubric for one in inner.checks)
@@ -167,7 +167,10 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
 
 
 def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
-    """Whether a check that is not scored comes to the same in both rubrics; an average must not leave it out."""
+    """Whether an unscored check comes to the same in both rubrics.
+
+    An average must not leave it out.
+    """
     if any(one.may_miss for one in inner.checks) and not _has_same_effect(
         rubric, (rubric.missing, inner.missing)
     ):

@@ -56,7 +56,7 @@ class QuestionSet:
 
 
 def read_question_set(value: Row) -> QuestionSet | None:
-    """Read a dataset's questions, or the rows that stand in their place; None when its schema would refuse them."""
+    """Read a dataset's questions or rows; None when its schema would refuse them."""
     where = "rows" if isinstance(value.get("rows"), list) else "questions"
     items, defaults = value.get(where, []), value.get("defaults", {})
     if where == "rows" and "questions" in value:
@@ -81,7 +81,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
 def find_question_changes(
     old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]
 ) -> Iterator[Change]:
-    """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
+    """Yield the edits between two sides' questions; `renames` has the new ids by old ones."""
     # Declared renames are followed first: such a question may have other content as well. The
     # others pair by content.
     known = {**list_noted_renames(new.own.values()), **renames}
@@ -140,7 +140,7 @@ def _canonicalise_content(row: Row) -> str:
 
 @dataclass(slots=True)
 class _PairedQuestions:
-    """The questions of both sides, each pair made once: it is compared once, whatever edits reach it."""
+    """The questions of both sides, each pair made and compared once, whatever edits reach it."""
 
     old: QuestionSet
     new: QuestionSet
@@ -175,7 +175,7 @@ def _find_key_rule(key: str) -> str:
 
 
 def _find_row_changes(pairs: _PairedQuestions, ids: tuple[str, str]) -> Iterator[Change]:
-    """Yield the edits of what a question says itself, and of the rubric and bundle that it names."""
+    """Yield the edits of what a question itself says, and of its rubric and bundle."""
     old, new = pairs.old, pairs.new
     sides = old.own[ids[0]], new.own[ids[1]]
     places = old.find_place(ids[0]), new.find_place(ids[1])

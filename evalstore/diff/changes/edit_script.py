@@ -1,4 +1,4 @@
-"""An edit script leads from one rubric to another, each edit judged alone; with the edits of keys that any part has."""
+"""An edit script leads from one rubric to another, each edit judged alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ends = tuple[Pointer | None, Pointer | None]
 
 @dataclass(slots=True)
 class EditScript:
-    """The rubric as edited so far (`current`) and the one it leads to (`goal`); paired checks have the same token.
+    """The rubric as edited so far (`current`) and its `goal`; paired checks share a token.
 
     All patterns that are compared on the way spend steps of one budget, and all schemas of another;
     `load` reads what
@@ -42,7 +42,7 @@ class EditScript:
     schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.schema_steps))
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
-        """Make one edit of the rubric: return the change to `after`, which becomes the current one."""
+        """Make one edit of the rubric: return the change to `after`, now current."""
         # The invariant of the script: the `after` of one edit is the `before` of the next.
         before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
@@ -50,7 +50,7 @@ class EditScript:
     def edit_check(
         self, rule: str, name: str, edited: CheckState, *, at: Ends | None = None, **facts: Any
     ) -> Change:
-        """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
+        """Make one edit of a check; `at` are the paths in its mappings, None for absent."""
         old, new = at or ((name,), (name,))
         words: Mapping[str, str] = facts.pop("words", {})
         check, goal = self.current[edited.token], self.goal[edited.token]
@@ -73,7 +73,10 @@ class EditScript:
         at: Paths = ((), ()),
         known: Container[str] = (),
     ) -> Iterator[Change]:
-        """Yield the edits of a check's keys beside the `known` ones, which scoring ignores; `sides` are old and new."""
+        """Yield the edits of a check's keys other than the `known` ones.
+
+        Scoring ignores these; `sides` are old and new.
+        """
         places = (
             point_into_check(self.current[token], *at[0]),
             point_into_check(self.goal[token], *at[1]),
@@ -83,7 +86,7 @@ class EditScript:
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
     def adopt_check(self, check: CheckState) -> None:
-        """Replace a check without a change: what still differs means nothing, as the order of a set."""
+        """Replace a check without a change: the rest means nothing, as a set's order."""
         self.current = self.current.replace_check(check)
 
 
@@ -111,7 +114,7 @@ def find_extra_key_changes(
     at: tuple[Pointer, Pointer] = ((), ()),
     known: Container[str] = (),
 ) -> Iterator[Change]:
-    """Yield the changes of keys outside `known`: cosmetic ones as metadata, the others as extensions."""
+    """Yield the changes of keys outside `known`: cosmetic ones are metadata, others extensions."""
     for key in find_key_changes(old, new):
         if key not in known:
             rule = "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
@@ -124,7 +127,7 @@ def build_key_change(
     sides: tuple[Mapping[str, Any], Mapping[str, Any]],
     at: tuple[Pointer, Pointer] = ((), ()),
 ) -> Change:
-    """Return the change of one key of two mappings that stand at these places; it may be absent on a side."""
+    """Return the change of one key of two mappings at these places; a side may lack it."""
     old, new = sides
     old_pointer, new_pointer = (
         (*place, key) if key in side else None for side, place in zip(sides, at, strict=True)

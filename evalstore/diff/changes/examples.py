@@ -1,4 +1,4 @@
-"""Finds the edit of the examples that an artifact holds: how many come, go, and expect something else."""
+"""Finds the edit of an artifact's examples: how many come, go, and expect something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the changes between two judges: what is asked, how a reply is read, the model, validation and domains."""
+"""Finds the changes between two judges: prompt, reply, model, validation and domains."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ _MEASURED_KEYS = frozenset(
 def find_judge_changes(
     old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int
 ) -> Iterator[Change]:
-    """Yield the edits between two judges' mappings; the rule set says which of them leave a validation stale."""
+    """Yield the edits between two judges.
+
+    The rule set says which of them leave a validation stale.
+    """
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
     edits = [
         *_find_ruled_key_changes(before, after),
@@ -145,7 +148,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
 
 
 def _list_edits(edits: Sequence[str]) -> str:
-    """Return as many edits as a message has room for, the first in any case, and how many more there are."""
+    """Return as many edits as a message has room for, at least one, and how many more."""
     ends = accumulate(len(edit) + len(", ") for edit in edits)
     shown = sum(end <= SHORT_EXCERPT - _MORE for end in ends) or 1
     rest = len(edits) - shown

@@ -1,4 +1,4 @@
-"""Finds the changes of what a check gives its judges: the model that answers and the texts of its variables."""
+"""Finds the changes of what a check gives its judges: their model and variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNREAD = Proof("no template of its judges reads it, so no text changes")
 def list_model_edits(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield (rule, key, old, new) for every key that differs between two models; a null is an absent key."""
+    """Yield (rule, key, old, new) for keys that differ between models; null is absent."""
     set_keys = (
         {key: value for key, value in model.items() if value is not None} for model in (old, new)
     )
@@ -77,7 +77,7 @@ def _edit_entry(
 
 
 def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:
-    """Return what the template of the judge that a pin names reads; None where that is not known for good."""
+    """Return what the template of a pinned judge reads; None where that is not certain."""
     try:
         found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:

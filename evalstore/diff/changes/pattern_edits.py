@@ -1,4 +1,4 @@
-"""Finds the edits of what a check matches: its pattern, flags and mode, compared as sets of outputs."""
+"""Finds the edits of what a check matches: pattern, flags and mode, as sets of outputs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _choose_rule(change: Change) -> str:
 
 
 def compare_kinds(script: EditScript, change: Change) -> Change:
-    """Return a change of kind with the comparison of the outputs that pass under each, where that is possible."""
+    """Return a change of kind with the comparison of passing outputs, where it is possible."""
     before, after = change.checks
     if not (before.binary and after.binary):
         return change

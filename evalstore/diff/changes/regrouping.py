@@ -20,7 +20,7 @@ _Tokens = tuple[str, ...]
 
 
 def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
-    """Yield the edit of a group of checks that moves the score check by check, and not together; of one group at most.
+    """Yield the edit of at most one group of checks that moves the score only one by one.
 
     `new` has the tokens of `old` on the checks that pair.
     """
@@ -41,7 +41,7 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
 def _choose_group(
     groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]
 ) -> _Tokens | None:
-    """Return the smallest group that moves apart only, with all others that move alone and in it do not."""
+    """Return the smallest group that moves only apart, with all others that do."""
     moving = [tokens for tokens, effect in effects.items() if effect is None or effect.moves]
     movers = {tokens[0] for tokens in moving if len(tokens) == 1}
     still = [group for group in groups if (effect := effects[group]) and not effect.moves]
@@ -52,7 +52,10 @@ def _choose_group(
 
 
 def _mix_rubrics(old: RubricState, new: RubricState, tokens: Sequence[str]) -> RubricState:
-    """Return the old rubric with these checks as the new one has them; they keep their names, notes and places."""
+    """Return the old rubric with these checks as the new one has them.
+
+    They keep their names, notes and places.
+    """
     kept = {token for token in old.tokens if token not in tokens or token in new.tokens}
     order = [token for token in new.tokens if token in kept or token in tokens]
     # In the new order, so that no later edit has to move a check; unless that is an edit of its
@@ -84,7 +87,7 @@ def _choose_side(
 
 
 def _list_edited(old: RubricState, new: RubricState) -> list[str]:
-    """Return the tokens of checks that were edited, added or removed, where nothing unknown hangs on them."""
+    """Return the tokens of checks that were edited, added or removed, without unknowns."""
     paired = [token for token in old.tokens if token in new.tokens]
     edited = [
         token for token in paired if not is_same(list_demand(old[token]), list_demand(new[token]))

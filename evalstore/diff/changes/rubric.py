@@ -53,7 +53,10 @@ _NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
 def find_rubric_changes(
     old: RubricState, new: RubricState, load: ArtifactLoader | None = None
 ) -> Edits:
-    """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
+    """Yield the edits from `old` to `new`, checks and scoring.
+
+    `load` reads what they refer to.
+    """
     # Inlined composites come first and last: between them both sides have the same level of
     # nesting.
     apart = list(inline_composites(old, new, load))
@@ -159,7 +162,7 @@ def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
 
 
 def _change_verdict(script: EditScript) -> Edits:
-    """Yield the edit of what decides the verdict, with the threshold that only one of the two sides reads."""
+    """Yield the edit of what decides the verdict, with the threshold that one side reads."""
     old, new = script.current, script.goal
     if old.verdict is new.verdict:
         return
@@ -188,7 +191,7 @@ def _edit_after_combine(script: EditScript) -> Edits:
 
 
 def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof | None:
-    """Prove that the weights of several checks, where they are read, were multiplied by one positive number."""
+    """Prove that all weights that are read were multiplied by one positive number."""
     old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
     factor = next(
         (mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0)

@@ -19,7 +19,7 @@ _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 
 
 def find_spelling_change(sides: Sides) -> Iterator[Change]:
-    """Yield the edit of a document whose spelling alone differs: its digest does, too, so it needs a version."""
+    """Yield the edit of a document that only its spelling changes, and so its digest."""
     old, new = (side.content for side in sides)
     if not is_same(old, new):
         yield Change("spelling-changed", old, new, (), ())
@@ -28,7 +28,7 @@ def find_spelling_change(sides: Sides) -> Iterator[Change]:
 def find_param_spellings(
     old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
 ) -> Iterator[Change]:
-    """Yield the edits of parameters that are written otherwise and mean the same: a patch, as the digest differs."""
+    """Yield the edits of parameters that are spelled differently and mean the same."""
     before = {check.token: check for check in states[0].checks}
     for goal in pair_checks(*states).checks:
         check = before.get(goal.token)

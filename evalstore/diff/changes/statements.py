@@ -1,4 +1,4 @@
-"""Finds the changes of the statements that a check asks its judges about: what a person did to the list."""
+"""Finds the changes of the statements that a check asks about: what a person did to them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def find_aggregate_change(script: EditScript, token: str) -> Edits:
 
 
 def name_moves(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of a rubric, with a word where a statement that one check loses is another's from now on."""
+    """Return the changes of a rubric, with a word where a statement moves to another check."""
     lost, won = _index_moves(changes, "old"), _index_moves(changes, "new")
     named = list(changes)
     for text, number in lost.items():
@@ -75,7 +75,7 @@ def name_moves(changes: Sequence[Change]) -> list[Change]:
 
 
 def _index_moves(changes: Sequence[Change], side: str) -> dict[str, int]:
-    """Return the numbers of the changes of one whole statement that this side alone has, by its text."""
+    """Return the numbers of the changes of a whole statement of this side alone, by text."""
     moves: dict[str, int] = {}
     for number, change in enumerate(changes):
         is_listed = change.rule == STATEMENTS_CHANGED and change.name == EACH
@@ -185,7 +185,7 @@ class _StatementEdits:
             yield self._edit(after, asks, _ASKED, old=item.text, new=text, at=at)
 
     def _exchange(self, old: Sequence[int], new: Sequence[int]) -> Change:
-        """Return the edit by which some statements become others, which stand in the place of the first."""
+        """Return the edit by which some statements become others in the first one's place."""
         gone, come = [self.old[at] for at in old], [self.new[at] for at in new]
         verb = "splits" if len(come) > 1 else "joins"
         sides = [" and ".join(_quote(one["text"]) for one in side) for side in (gone, come)]
@@ -222,7 +222,7 @@ class _StatementEdits:
                 yield self._edit(after, asks, _SHOWN, old=dict(one.entry), at=at)
 
     def _word_presence(self, one: _Placed, again: str, alone: str) -> str:
-        """Return in words that a statement comes or goes: again, where another one says the same."""
+        """Return in words that a statement comes or goes: again, if another says the same."""
         is_known = any(item.text == one.text for item in self.items)
         return (again if is_known else alone).replace("{}", _quote(one.text))
 
@@ -282,7 +282,7 @@ def _pair_rest(
     gone: set[int],
     come: set[int],
 ) -> dict[int, int]:
-    """Return new indices by old ones of what is left: the nearest in words, then those of one name, then in order."""
+    """Return new indices by old ones of the rest: nearest in words, by name, then in order."""
     left = [at for at in range(len(old)) if at not in known and at not in gone]
     right = [at for at in range(len(new)) if at not in {*known.values()} and at not in come]
     pairs = _pair_near(old, new, left, right)
@@ -320,7 +320,10 @@ def _compare_texts(old: str, new: str) -> float:
 def _find_splits(
     old: Sequence[Statement], new: Sequence[Statement], known: Mapping[int, int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield statements that two new ones say together, with these: each of them has words that the other lacks."""
+    """Yield statements that two new ones say together, with both.
+
+    Each of them has words that the other lacks.
+    """
     left = [at for at in range(len(old)) if at not in known]
     free = [at for at in range(len(new)) if at not in {*known.values()}]
     if len(left) * len(free) ** 2 > COMPARED.near_pairs:

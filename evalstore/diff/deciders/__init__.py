@@ -1,1 +1,1 @@
-"""What can be known of a change: proofs that it moves nothing, of judges and juries beside those of the product."""
+"""What can be known of a change: proofs that it moves nothing, of judges and juries."""

@@ -1,4 +1,4 @@
-"""Judges: edits that leave every prompt and every reply's score as it was, and which way the value of a level goes."""
+"""Judges: edits that leave every prompt and score as it was, and the direction of levels."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
 
 
 def _name_other_type(old: Judge, new: Judge, known: ScoreType) -> ScoreType:
-    """Return a score type of the two that is another: under it this edit is made, and the type changes apart."""
+    """Return another score type of the two, under which this edit is made by itself."""
     return old.score_type if old.score_type is not known else new.score_type
 
 
@@ -151,7 +151,7 @@ def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tupl
 def read_level_values(
     change: Change,
 ) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
-    """Return the value of each level by name, old and new; None for a judge that has none, or cannot be read."""
+    """Return the value of each level, old and new; None without levels, or if unreadable."""
     old, new = _read_judges(change)
     if old is None or new is None or not old.score_type is new.score_type is ScoreType.LEVELS:
         return None, None
@@ -165,7 +165,7 @@ def find_template_names(template: Any) -> tuple[str, ...] | None:
 
 
 def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
-    """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
+    """Whether what a variable says reaches no text: nothing reads it, or others fill it."""
     return names is not None and (
         name not in names or (name in BUILTIN_VARIABLES and name != CRITERIA)
     )
@@ -190,7 +190,7 @@ def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
 
 
 def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
-    """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
+    """Return how a pattern is read, with groups; None if two engines could differ on it."""
     if (
         not isinstance(pattern, str)
         or len(pattern) > COMPARED.pattern

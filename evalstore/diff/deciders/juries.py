@@ -1,4 +1,4 @@
-"""Juries as values: which of them say the same of every output, and which of two says more, or less.
+"""Juries as values: which say the same about every output, and which says more, or less.
 
 An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, ben: 2, carl: 2}, by
 majority.
@@ -59,7 +59,7 @@ _ORDERED = frozenset(
 
 
 class Jury(NamedTuple):
-    """Who judges: (reference, weight) of each member, how their scores are joined, and how often all are asked."""
+    """Who judges: (reference, weight) of each member, how scores are joined, how often asked."""
 
     members: tuple[tuple[str, Fraction], ...]
     aggregate: str
@@ -75,7 +75,7 @@ class Jury(NamedTuple):
 
     @property
     def is_unscorable(self) -> bool:
-        """Whether no reply can make a score: too many calls, or a way of joining that finds no weight."""
+        """Whether no reply can make a score: too many calls, or no weight."""
         return self.calls > CALL_LIMIT or (
             self.aggregate in WEIGHTED_AGGREGATES and not any(self.weight_by_judge.values())
         )
@@ -109,7 +109,7 @@ def prove_jury_equivalent(change: Change) -> Proof | None:
 
 
 def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
-    """Return what a jury makes of its judges' scores, as a value; None for one that no reply gives a score.
+    """Return what a jury makes of its judges' scores, as a value; None if they make no score.
 
     Two juries with equal keys give every output the same score.
     """
@@ -140,7 +140,7 @@ def find_aggregate_direction(change: Change) -> Direction:
 
 
 def find_added_judge_direction(change: Change) -> Direction:
-    """Return what one more judge does, or one less: it says something, fails to, or says that it is not applicable."""
+    """Return what one more judge does, or one less, whatever it says or fails to say."""
     juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
     # A statement that is not applicable to one more judge leaves the sum.
     if any(jury.is_unscorable for jury in juries) or _has_statements(check):
@@ -154,7 +154,7 @@ def find_added_judge_direction(change: Change) -> Direction:
 
 
 def find_jury_weights_direction(change: Change) -> Direction:
-    """Return what other weights do: to a majority, by the groups of judges that win; else either."""
+    """Return what other weights do: to a majority by the winning groups, else either."""
     before, after = map(_find_majorities, _read_juries(change))
     if before is None or after is None:
         return EITHER
@@ -168,7 +168,7 @@ def _find_majorities(jury: Jury) -> frozenset[frozenset[str]] | None:
 
 
 def bound_jury_shift(change: Change) -> Fraction | None:
-    """Return the total variation between the shares that the judges have in the mean, before and after."""
+    """Return the total variation between the judges' shares in the mean, before and after."""
     juries = _read_juries(change)
     if any(jury.aggregate != "mean" or jury.is_unscorable for jury in juries):
         return None
@@ -181,7 +181,7 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all.
+    """Return how far a judge's own change moves its jury; in a majority, a little can turn all.
 
     Where its replies change, one may be no score: then the check, or a statement of it, is left out.
     """
@@ -202,7 +202,7 @@ def bound_member_shift(change: Change) -> Fraction | None:
 
 
 def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
-    """Return how far a check moves where its judges' scores of any statement move as far as `shift`.
+    """Return how far a check moves where each statement's score moves as far as `shift`.
 
     In a mean no further. Points that are lost count against the positive ones alone, and few of
     these may be applicable.
@@ -231,7 +231,7 @@ def _read_juries(change: Change) -> tuple[Jury, Jury]:
 
 @lru_cache(maxsize=64)
 def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
-    """Return the groups of judges that have more than half of the weight; None for too many judges."""
+    """Return the groups of judges with more than half of the weight; None for too many judges."""
     if len(weights) > PROOFS.grouped_judges:
         return None
     # Integers over one denominator: sums of fractions would take ten times as long.

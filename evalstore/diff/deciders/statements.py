@@ -1,4 +1,4 @@
-"""The statements of a judge as a sum of what is said of each: which lists make one score, and how far an edit moves it.
+"""A judge's statements as a sum: which lists make one score, and how far an edit moves it.
 
 An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 + c/3,
 after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever scores the judges give, that is from -1/3 to
@@ -32,7 +32,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 class StatementScore(NamedTuple):
-    """The score of a check, before it is negated: `constant`, and the factor of what the judges say of each text.
+    """The score of a check before `negate`: `constant`, and a factor for each text's answer.
 
     The sum is cut at 0 and 1. A text that is listed twice is asked about once, and a statement that
     weighs 0 is none of them. `shares` are the weights of each text, those below 0 and those above,
@@ -50,7 +50,7 @@ class StatementScore(NamedTuple):
 
 
 def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
-    """Return what the statements of an llm_judge make of its judges' replies; None where no reply makes a score.
+    """Return what the statements of an llm_judge make of the replies; None for no score.
 
     None, too, where a question has the statements.
     """
@@ -100,7 +100,7 @@ def prove_statements_unmoved(change: Change) -> Proof | None:
 
 
 def find_statements_direction(change: Change) -> Direction:
-    """Return what other statements do to what the check answers: by their factors, and by what has no score."""
+    """Return what other statements do to the check's answer, by factors and unscored ones."""
     old, new = _read_scores(change)
     if old is None or new is None or _has_doubtful_sum(change, old, new):
         return EITHER
@@ -124,7 +124,7 @@ def find_statements_direction(change: Change) -> Direction:
 
 
 def _has_doubtful_sum(change: Change, old: StatementScore, new: StatementScore) -> bool:
-    """Whether the direction of the whole sum need not be that of a part, where not all is applicable."""
+    """Whether the whole sum's direction may differ from a part's, if not all is applicable."""
     if any(below and above for side in (old, new) for below, above in side.shares.values()):
         return True
     before, after = change.checks
@@ -132,7 +132,7 @@ def _has_doubtful_sum(change: Change, old: StatementScore, new: StatementScore) 
 
 
 def bound_statements_shift_scored(change: Change) -> Fraction | None:
-    """Return how far other statements move the score where every check and statement has one; None: not known."""
+    """Return how far other statements move the score where all have one; None if unknown."""
     old, new = _read_scores(change)
     share = find_scored_share(change.checks[1], change.states[1])
     if old is None or new is None or share is None:
@@ -168,7 +168,7 @@ def compute_said(check: CheckState, replies: Mapping[str, Fraction]) -> Fraction
 
 
 def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[JudgedScore]:
-    """Yield what judges are taken to say, by what is shown: each edited statement, and then all others."""
+    """Yield what judges are taken to say: of each edited statement, then of the others."""
     name, edited = change.checks[1].id, list_edited_texts(change)
     yield from (JudgedScore(name, replies[text], f'"{text}"') for text in edited if text in replies)
     others = Counter(said for text, said in replies.items() if text not in edited)
@@ -178,7 +178,7 @@ def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[Judge
 
 
 def list_edited_texts(change: Change) -> list[str]:
-    """Return the texts that a change is about: those of the statements that come, go or weigh otherwise."""
+    """Return the texts of statements that come, go or change their weight."""
     sides = [_sum_weights(check) for check in change.checks]
     differ = [text for text in {**sides[0], **sides[1]} if sides[0].get(text) != sides[1].get(text)]
     # All of them where the aggregate alone changes.
@@ -198,7 +198,7 @@ def _read_scores(change: Change) -> tuple[StatementScore | None, StatementScore 
 
 
 def _find_extremes(old: StatementScore, new: StatementScore) -> tuple[Fraction, Fraction]:
-    """Return how far the score can rise at least, and at most, whatever is said: what is cut off moves less."""
+    """Return how far the score can rise at least and at most; what is cut off moves less."""
     constant, rises = new.constant - old.constant, list_rises(old, new).values()
     least = sum((min(_ZERO, rise) for rise in rises), constant)
     return least, sum((max(_ZERO, rise) for rise in rises), constant)

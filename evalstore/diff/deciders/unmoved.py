@@ -1,4 +1,4 @@
-"""Edits that move no result of a rubric: by all that its checks can answer, and what people see of them all the same.
+"""Edits that move no result of a rubric, by all that its checks can answer.
 
 An edit that moves nothing is a patch. It is minor where a check's own answer, which reports show,
 may change, and the rubric does not read it.
@@ -46,7 +46,7 @@ def explain_same_result(effect: RubricEffect) -> str:
 
 
 def prove_weightless(change: Change) -> Proof | None:
-    """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
+    """Prove that the rubric reads neither side of a check: weight 0 and not required."""
     before, after = change.states
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
@@ -58,7 +58,7 @@ def prove_weightless(change: Change) -> Proof | None:
 
 
 def prove_verdict_unread(change: Change) -> Proof | None:
-    """Prove that nothing reads the check's verdict, which may move: no gate, no mode that reads verdicts."""
+    """Prove that nothing reads the check's verdict: not required, and no mode reads it."""
     if any(check.reads_threshold or check.is_required for check in change.checks):
         return None
     reads = any(rubric.combine in VERDICT_MODES or rubric.needs_all for rubric in change.states)
@@ -86,7 +86,7 @@ def _turn(score: Fraction, check: CheckState) -> Fraction:
 
 
 def prove_fact_share_unread(change: Change) -> Proof | None:
-    """Prove that only the share of facts moves, and the rubric reads the check's verdict alone, which stays."""
+    """Prove that only the share of facts moves, and the rubric reads the verdict, which stays."""
     if is_same_question(*change.checks) or any(
         rubric.combine not in VERDICT_MODES for rubric in change.states
     ):
@@ -100,7 +100,7 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
 
 
 def prove_tool_share_unread(change: Change) -> Proof | None:
-    """Prove that only the share of tools moves, and the rubric reads the check's verdict alone, which stays."""
+    """Prove that only the share of tools moves, and the rubric reads the verdict, which stays."""
     if any(map(_reads_share, change.checks, change.states)) or is_same_question(*change.checks):
         return None
     if not all(map(is_all_tools_threshold, change.checks)):

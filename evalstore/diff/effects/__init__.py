@@ -1,1 +1,1 @@
-"""Finds what the edits of a rubric do, each alone and all together: one search for the texts of all their checks."""
+"""Finds what a rubric's edits do, alone and together, by one search for texts."""

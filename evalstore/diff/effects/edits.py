@@ -1,4 +1,4 @@
-"""Finds what each edit of scoring does, alone and all together; of a large rubric only the changed checks are read."""
+"""Finds what each edit of scoring does, alone and together with the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 def attach_effects(
     changes: Sequence[Change], load: ArtifactLoader | None, moving: MovingEdits = NOTHING_SHOWN
 ) -> tuple[list[Change], RubricEffect | None]:
-    """Return the changes, each edit of scoring with what it does alone, and what all of them do together.
+    """Return the changes, each edit of scoring with what it does alone, and what all do.
 
     Of edits that are known to move a score nothing more is found out.
     """
@@ -52,7 +52,7 @@ def list_scoring_edits(changes: Sequence[Change]) -> list[int]:
 
 
 def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
-    """Whether scoring reads something that differs: not the names of checks, nor keys that it ignores."""
+    """Whether scoring reads what differs, unlike the names of checks and extra keys."""
     if len(before.checks) != len(after.checks) or _list_settings(before) != _list_settings(after):
         return True
     # Of many checks an edit leaves all but one as they are.
@@ -65,7 +65,7 @@ def _list_settings(rubric: RubricState) -> tuple[object, ...]:
 
 
 def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
-    """Return the settings without those that nothing reads: a policy for what cannot be, a bar between 0 and 1."""
+    """Return the settings without those that nothing reads, as a policy for what cannot be."""
     threshold: Fraction | None = rubric.threshold
     if rubric.needs_all:
         threshold = None
@@ -94,7 +94,7 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
 
 
 def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
-    """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
+    """Return what each edit does, given the rubric around it; None where that is too much."""
     states = [state for pair in pairs for state in pair]
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):
@@ -117,7 +117,7 @@ def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[R
 def _prove_no_effect(
     pair: States, numbers: VariableNumbers, budget: SharedBudget, load: ArtifactLoader | None
 ) -> RubricEffect | None:
-    """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.
+    """Return the effect of an edit that moves nothing, by the checks it changes; else None.
 
     What the changed checks give to the rubric's score is the same on both sides, whatever the
     others answer.

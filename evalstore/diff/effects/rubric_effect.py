@@ -1,4 +1,4 @@
-"""Works out what an edit does, given all that the checks before and after it can answer together."""
+"""Works out what an edit does, given all that the checks around it can answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Outcome(NamedTuple):
 
 
 def find_effect(answers: JointAnswers) -> RubricEffect:
-    """Return what an edit does, given all that the checks before and after it can answer together."""
+    """Return what an edit does, given all that the checks around it can answer."""
     before, after = map(_Combiner, answers.states)
     extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
     moving: list[tuple[JointAnswer, Fraction | None]] = []
@@ -111,7 +111,7 @@ def _find_judge_scores(answers: JointAnswers, answer: JointAnswer) -> dict[str, 
 
 
 def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
-    """Return how hard an answer is to build: what errs, what is missing, what is between 0 and 1."""
+    """Return how hard an answer is to build, by what errs, is missing, or is partial."""
     results = {*answer.old, *answer.new}
     errors = sum(result.unscored is _ERROR for result in results)
     missing = sum(result.score is None for result in results)
@@ -157,7 +157,7 @@ class _Extent:
 
     @property
     def least_shift(self) -> Fraction | None:
-        """How far every score rises at least, or falls where it is below 0; None where one may stay."""
+        """How far every score rises at least, or falls below 0; None where one may stay."""
         least, most = self.rises or _STAYS
         if self.lost:
             return None
@@ -168,7 +168,10 @@ class _Extent:
 
 @dataclass(slots=True)
 class _Combiner:
-    """Combines results as scoring does; the order of the checks does not count, so equal sets are combined once."""
+    """Combines results as scoring does, equal sets once.
+
+    The order of the checks does not count.
+    """
 
     state: RubricState
     outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
@@ -185,7 +188,7 @@ class _Combiner:
         return self.outcomes[key]
 
     def _number_part(self, placed: tuple[int, CheckResult]) -> int:
-        """Return the number of all that a result adds to the score; the same results come again and again."""
+        """Return the number of what a result adds to the score; results come again often."""
         place, result = placed
         known = place, id(result)
         if known not in self.numbers:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def search_changed_texts(
     pair: States, numbers: VariableNumbers, budget: SharedBudget
 ) -> tuple[_Languages, MembershipTable]:
-    """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
+    """Return the texts that tell the checks of one side alone apart, if not too much."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in pair)
     changed = []
     for state in pair:
@@ -50,7 +50,7 @@ def make_empty_table() -> MembershipTable:
 def search_texts(
     numbers: VariableNumbers, states: Sequence[RubricState], budget: SharedBudget
 ) -> tuple[_Languages, MembershipTable] | None:
-    """Return the combinations that texts have; None where not all are found, or the scorer says otherwise."""
+    """Return the combinations that texts have; None if not all are found or confirmed."""
     checks = {numbers[id(check)]: check for state in states for check in state.checks}
     scores = {
         number: score for number, check in checks.items() if (score := read_text_check(check))
@@ -75,7 +75,7 @@ def search_texts(
 
 @lru_cache(maxsize=64)
 def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTable | None, int]:
-    """Return what texts have, and the steps it took; a site, an index and an audit compare the same releases again."""
+    """Return what texts have, and the steps it took; the same releases are compared often."""
     search = SharedBudget(steps)
     try:
         return pattern_comparison.find_memberships(languages, search), search.spent

@@ -23,7 +23,10 @@ _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 def join_effects(
     changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
 ) -> TotalEffect:
-    """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
+    """Return what all edits do together.
+
+    `effect` is that of the edits of scoring, None where it is not known.
+    """
     edits, others, questions = (
         list[tuple[Change, DiffFinding]](),
         list[Claim](),
@@ -59,7 +62,7 @@ def _join_edits(
 
 
 def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
-    """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
+    """Return a claim with the directions and bounds that the checks' answers confirm."""
     score = intersect_directions(claim.direction, effect.direction)
     verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
     # Where no two scores differ, a score itself is lost or won: then the direction is what the rule
@@ -71,7 +74,7 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
 
 
 def join_questions(claims: Sequence[TotalEffect]) -> TotalEffect:
-    """Return what holds of every output where each answers one of several questions, of which these are the claims."""
+    """Return what holds of every output, given the claims for several questions."""
     return TotalEffect(
         join_directions(*(claim.direction for claim in claims)),
         join_directions(*(claim.verdict_direction for claim in claims)),
