@@ -1,4 +1,4 @@
-"""Measures how well a judge agrees with people, with itself and with its old words: outputs judged, counted exactly."""
+"""Measures how well a judge agrees with people, with itself and with its old words."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Writes the command that asks judges about an edit that only their replies can tell, with the newest run there is."""
+"""Writes the command that asks judges about an edit that only their replies can settle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def suggest_ask_command(diff: Diff, directory: Path) -> str:
-    """Return the command for a comparison, by its references and a run below `directory`; empty where nothing is asked.
+    """Return the command for a comparison and a run below `directory`; empty if nothing is asked.
 
     Without a run that has the artifact, RUN stands for one.
     """

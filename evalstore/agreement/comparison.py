@@ -1,4 +1,4 @@
-"""What two models of one judge say of the same outputs: their agreement, the flips, and how far means move; pure."""
+"""What two models of one judge say about the same outputs: agreement, flips, shifts; pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLIP_LIMIT = 100  # reports show the first; the counts have all
 
 
 class Judgement(NamedTuple):
-    """What one model says of one output; the score is None where only a verdict is known, or nothing is."""
+    """What one model says about an output; the score is None if only a verdict is known."""
 
     score: Fraction | None
     verdict: Verdict
@@ -37,7 +37,7 @@ class Judgement(NamedTuple):
 
 
 class JudgementPair(NamedTuple):
-    """One output under both models: its question, the check that asks (empty of labelled rows), what people say."""
+    """An output under both models: its question, the check (empty of labelled rows), the label."""
 
     id: str
     check: str
@@ -53,7 +53,7 @@ class JudgementPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeanShift:
-    """A mean under both models, and the 95 % interval of its shift for outputs like these (None of too few)."""
+    """A mean under both models, and the 95 % interval of its shift (None for too few)."""
 
     old: Fraction
     new: Fraction
@@ -92,7 +92,9 @@ class ShiftTally:
 
 @dataclass(frozen=True, slots=True)
 class ComparedJudgements:
-    """What both models say of the same outputs: `verdicts` has the old one's as labels and the new one's as verdicts.
+    """What both models say about the same outputs.
+
+    `verdicts` has the old one's as labels and the new one's as verdicts.
 
     `unjudged` counts the outputs of which one has none; they are in no number. `scores` is None
     where a model gave verdicts only. `flips` are the first outputs with another verdict.
@@ -150,7 +152,7 @@ class PairTally:
     def correct(
         self, labelled: LabelledSides
     ) -> tuple[CorrectedShare | None, CorrectedShare | None]:
-        """Return the pass rate under each model without that model's errors, as the labelled rows show them."""
+        """Return the pass rate under each model, corrected by the labelled rows."""
         old, new = self.ends
         return self._correct_side(old, labelled.old), self._correct_side(new, labelled.new)
 
@@ -161,7 +163,7 @@ class PairTally:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSides:
-    """Both models on the labelled rows, and the pass rate of the run without the errors of each, where both are known.
+    """Both models on the labelled rows, and the run's pass rate without each one's errors.
 
     `problem` says why there is no corrected pass rate of a run; it is empty where there is, or
     where there is no run.
@@ -173,7 +175,7 @@ class LabelledSides:
     problem: str = ""
 
     def correct(self, pairs: PairTally, obstacle: str) -> LabelledSides:
-        """Return the same with the corrected pass rates of a run; `obstacle` says what else speaks against them."""
+        """Return the same with a run's corrected pass rates, unless `obstacle` says why not."""
         rows = min(self.old.confusion.rows, self.new.confusion.rows)
         shortage = (
             f"{rows:,} labelled rows are too few: it takes {LEAST_ROWS}"
@@ -187,7 +189,7 @@ class LabelledSides:
 
 @dataclass(frozen=True, slots=True)
 class RunShift:
-    """What the new model does to a run: the shift of its mean score and of its pass rate; None without any score."""
+    """The new model's shifts of a run's mean score and pass rate; None without any score."""
 
     run: str
     scores: MeanShift | None

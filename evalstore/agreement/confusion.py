@@ -1,4 +1,4 @@
-"""The confusion matrix of a judge and people: rates, Cohen's kappa, the constant baseline, and its tally; pure.
+"""The confusion matrix of a judge and people: rates, kappa, the constant baseline; pure.
 
 Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a
 count of 0 leaves undefined is None, never a number.
@@ -32,7 +32,7 @@ COUNT_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often a label met a verdict: `false_pass` counts the truly bad outputs that the judge passed."""
+    """How often a label met a verdict: `false_pass` counts bad outputs that the judge passed."""
 
     true_pass: int = 0
     false_fail: int = 0
@@ -87,13 +87,13 @@ class Confusion:
 
     @property
     def _by_chance(self) -> int:
-        """How often both would agree by chance (Cohen 1960), times the rows squared, so that all counts stay whole."""
+        """How often both would agree by chance (Cohen 1960), times the rows squared."""
         passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
         return self.good * passed + self.bad * failed
 
     @property
     def kappa_interval(self) -> Interval | None:
-        """The 95 % interval of kappa: that of the agreement, with what chance gives taken as it is (Cohen 1960)."""
+        """The 95 % interval of kappa: the agreement's, with chance taken as it is (Cohen 1960)."""
         by_chance, agreement = self._by_chance, self.accuracy.interval
         open_ = self.rows**2 - by_chance
         if not open_ or agreement is None:
@@ -118,7 +118,7 @@ class Confusion:
 
     @property
     def advantage(self) -> ChangeEstimate:
-        """What may be concluded from the rows on which either of the two is right: over other rows of this sort."""
+        """What may be concluded, beyond these rows, from those on which one is right."""
         is_pass = self.constant is Verdict.PASS
         won, lost = (
             (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)

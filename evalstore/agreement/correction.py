@@ -1,4 +1,4 @@
-"""Corrects the pass rates of judged checks for the errors of their judges, as the judges' validations have them."""
+"""Corrects pass rates of judged checks for the errors that their judges' validations show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeRates:
-    """How often a judge is right about good and about bad outputs, and the models that were measured (None: any)."""
+    """How often a judge is right about good and bad outputs, and the models measured.
+
+    None means any model.
+    """
 
     good: Rate
     bad: Rate
@@ -40,7 +43,7 @@ class JudgeRates:
 
 
 def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
-    """Return why a check's verdict is not that of its judge on the output at `threshold`; empty where it is."""
+    """Return why a check's verdict is not its judge's at `threshold`; empty where it is."""
     parts = {
         "jury": "several judges decide it",
         "each": "it is made of statements, each judged by itself",
@@ -94,7 +97,7 @@ def read_rates(judge: Artifact) -> JudgeRates | str:
 
 
 def _count_rates(numbers: Mapping[str, Any]) -> tuple[Rate, Rate] | None:
-    """Return the counts behind two rates, which are rounded so that they can be read back; None where none fit."""
+    """Return the counts behind two rounded rates; None where none fit."""
     size, good = numbers["sample_size"], numbers["sample_good"]
     if type(size) is not int or type(good) is not int or not 0 < good < size <= _MOST_ROWS:
         return None
@@ -117,7 +120,7 @@ class _Passes:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionPlan:
-    """The rates by which the checks of a run are corrected, by rubric and id; or why one cannot be."""
+    """The rates that correct a run's checks, by rubric and id; or why one cannot be corrected."""
 
     rates: Mapping[tuple[str, str], tuple[str, JudgeRates | str]]
 
@@ -151,7 +154,10 @@ class CorrectionPlan:
 
 
 def plan_corrections(job: ScoringJob) -> CorrectionPlan:
-    """Return how the judged checks of a run will be corrected; raises `RefusedError` where none of them can be."""
+    """Return how a run's judged checks will be corrected.
+
+    Raises `RefusedError` where none of them can be.
+    """
     rates = dict(_list_rates(job))
     problems = [found for _, found in rates.values() if isinstance(found, str)]
     if len(problems) == len(rates):

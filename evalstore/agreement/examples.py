@@ -1,4 +1,4 @@
-"""Grades the examples of one rubric or judge, and asks its judges for the replies that they lack."""
+"""Grades a rubric's or judge's examples, and asks its judges for the missing replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalstore.store import ArtifactStore
 
 @dataclass(frozen=True, slots=True)
 class ExampleResults:
-    """The examples of `ref` with their results; `calls` to judges would grade those that have none."""
+    """The examples of `ref` with their results; `calls` to judges would grade the rest."""
 
     ref: str
     examples: tuple[GradedExample, ...]

@@ -23,7 +23,7 @@ _READABLE = 0o666  # less what the umask takes
 
 @dataclass(slots=True)
 class LabelFile:
-    """A file of labels that is open for more: the outputs that it has, and where those of this session begin."""
+    """A file of labels that is open for more: its outputs, and where this session begins."""
 
     path: Path
     descriptor: int
@@ -54,7 +54,7 @@ class LabelFile:
         self.added.append((start, row, label))
 
     def remove_last(self) -> GradedRow | None:
-        """Take the last label of this session out of the file, and return its output; None where there is none.
+        """Take out this session's last label, and return its output; None without one.
 
         Raises `ConflictError` where somebody else has added to the file meanwhile.
         """
@@ -74,7 +74,10 @@ class LabelFile:
 
 @contextmanager
 def open_label_file(path: Path) -> Iterator[LabelFile]:
-    """Open a file of labels, or make it; `LoadError` for one that is not whole, which then stays as it is."""
+    """Open a file of labels, or make it.
+
+    `LoadError` for one that is not whole, which then stays as it is.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _READABLE)
     except OSError as error:
@@ -90,7 +93,7 @@ def open_label_file(path: Path) -> Iterator[LabelFile]:
 
 
 def make_label(row: GradedRow, label: Verdict, *, with_reference: bool) -> Mapping[str, Any]:
-    """Return the line of a labelled output: what was asked, the output, and the label; never what a grader said."""
+    """Return the line of a labelled output: the question, the output and the label, no grade."""
     asked = row.input if row.asked is None else row.asked
     references = row.reference if with_reference else ()
     expected = references[0] if len(references) == 1 else list(references)
@@ -105,7 +108,7 @@ def make_label(row: GradedRow, label: Verdict, *, with_reference: bool) -> Mappi
 
 
 def order_for_labels(rows: Iterable[GradedRow]) -> list[GradedRow]:
-    """Return outputs in the order in which they are labelled: by a hash, so that the first n are a sample of all.
+    """Return outputs in the order of labelling, by a hash: the first n are a sample of all.
 
     Worst first, the rates of a judge would be measured on what the judge itself has chosen.
     """

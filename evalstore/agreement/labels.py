@@ -1,4 +1,4 @@
-"""Reads a file of outputs that people labelled; a question may have several, told apart by `sample` and text."""
+"""Reads labelled outputs; a question may have several, which `sample` and text tell apart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 
 class LabelledOutput(NamedTuple):
-    """Which output a label is for: its question, its number among the samples, and the digest of its text, if known.
+    """Which output a label is for: its question, its sample number, and its text's digest.
 
     Outputs of several runs may have one number: their texts tell them apart.
     """
@@ -44,7 +44,10 @@ def identify_output(id_: str, sample: int, output: str | None) -> LabelledOutput
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One row: `verdict` None is still to be asked for; `question_fields` are those of the question in the row."""
+    """One row; a `verdict` of None is still to be asked for.
+
+    `question_fields` are those of the question in the row.
+    """
 
     id: str
     line: int
@@ -63,7 +66,10 @@ class LabelledRow:
 
 
 def read_labels(path: Path) -> Iterator[LabelledRow]:
-    """Yield the rows of a file in order; raises `LoadError` for an unclear row and a second label of one output."""
+    """Yield the rows of a file in order.
+
+    Raises `LoadError` for an unclear row and a second label of one output.
+    """
     lines: dict[LabelledOutput, int] = {}
     for line, row in read_json_objects(path):
         place = Place(str(path), line)

@@ -1,4 +1,4 @@
-"""Measures a judge against people: judges labelled rows and counts agreement; reads no clock and writes nothing."""
+"""Measures a judge against people; reads no clock and writes nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NO_ENDPOINT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeUnderTest:
-    """A judge that grades labelled rows: the names in its template, its variables, and their values in all rows.
+    """A judge that grades labelled rows: its template's names, its variables and their values.
 
     `model` is the name of the model that it asks.
     """
@@ -89,7 +89,7 @@ class JudgeUnderTest:
 def open_judge(
     ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]
 ) -> JudgeUnderTest:
-    """Return the judge that `ref` names, with `values` of its variables; refuses one that cannot be asked."""
+    """Return the judge that `ref` names, with `values`; refuses one that cannot be asked."""
     # Fill every declared variable, so that the judge can be prepared before the first row gives
     # values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
@@ -126,7 +126,7 @@ def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementRequest:
-    """What to measure: a judge (without a pin: of the working tree), labelled rows, and the dataset they are of.
+    """What to measure: a judge (without a pin, the working tree's), labelled rows, their dataset.
 
     The judge passes an output when its score is at least `threshold`; `variables` fill its template
     in every row.
@@ -141,7 +141,7 @@ class MeasurementRequest:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All parts of a measurement before the first row is judged; `against` and `questions` are of its dataset.
+    """All parts of a measurement before the first row; `against` is its dataset.
 
     `trusts_rows`: a verdict that a row has is this judge's.
     """
@@ -159,7 +159,7 @@ class Measurement:
         return self.grading.session.plan_calls()
 
     def measure_agreement(self) -> Agreement:
-        """Judge, ask for missing replies and judge again until none is missing; refuses where no row is left."""
+        """Judge, ask for missing replies and repeat; refuses where no row is left."""
         tally = self.grading.session.repeat_until_answered(self._count_rows)
         self.grading.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
@@ -189,7 +189,7 @@ class Measurement:
         return tally
 
     def judge_rows(self, tally: LabelTally) -> Iterator[LabelledCase]:
-        """Yield every row with its verdict, counted in `tally`; a call without a reply is noted as missing."""
+        """Yield every row with its verdict, counted in `tally`; missing replies are noted."""
         for label in read_labels(self.request.labels):
             question = self._find_question(label)
             if label.verdict is not None and self.trusts_rows:
@@ -204,7 +204,7 @@ class Measurement:
             )
 
     def _find_question(self, label: LabelledRow) -> Question:
-        """Return the question of a row: the dataset's, which the row may repeat but not contradict, or its own."""
+        """Return a row's question: the dataset's, which the row may repeat, or its own."""
         if self.questions is None or self.against is None:
             return Question(
                 label.id, str(label.question_fields.get("input", "")), label.question_fields
@@ -279,7 +279,7 @@ class Measurement:
 def open_measurement(
     request: MeasurementRequest, *, store: ArtifactStore, judges: Judges
 ) -> Iterator[Measurement]:
-    """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
+    """Open a measurement with its judge, dataset, questions and cache of replies."""
     with open_grading(store, judges, floating=FloatingRefs.BY_SETTINGS) as grading:
         judge = resolve_kind(grading, request.judge, Kind.JUDGE)
         against = resolve_kind(grading, request.against, Kind.DATASET) if request.against else None

@@ -1,4 +1,4 @@
-"""Measures how far a judge disagrees with itself: the same outputs of a run judged several times; writes nothing."""
+"""Measures how far a judge disagrees with itself on the same outputs; writes nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_J
 
 @dataclass(frozen=True, slots=True)
 class NoiseRequest:
-    """What to measure: a judge, on so many `outputs` of the run at `run`, the same every time, each `repeat` times."""
+    """What to measure: a judge, on so many `outputs` of the `run`, each asked `repeat` times."""
 
     judge: str
     run: Path
@@ -58,7 +58,7 @@ class NoiseRequest:
 
 
 class RepeatedJudgement(NamedTuple):
-    """One output with the scores that the judge gave it, in the order of asking; `threshold` makes verdicts of them."""
+    """One output with its scores in the order of asking; `threshold` makes verdicts of them."""
 
     id: str
     check: str
@@ -82,7 +82,7 @@ class RepeatedJudgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgeNoise:
-    """The noise of a judge: of one judgement the standard deviation, of two the share that differ in their verdict.
+    """The noise of a judge: one judgement's deviation, and how often two verdicts differ.
 
     `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry
     stands in the judge's `validation` afterwards; `written` is the file, None where nothing was
@@ -138,7 +138,7 @@ class NoiseMeasurement:
         return self.grading.session.plan_calls()
 
     def measure_noise(self) -> JudgeNoise:
-        """Judge, ask for missing replies and judge again until none is missing; refuses where nothing was judged."""
+        """Judge, ask for missing replies and repeat; refuses where nothing was judged."""
         units = self._choose_units()
         found = self.grading.session.repeat_until_answered(lambda: self._judge_outputs(units))
         self.grading.session.refuse_missing(NO_ENDPOINT_HINT)
@@ -150,7 +150,7 @@ class NoiseMeasurement:
         return found
 
     def _choose_units(self) -> list[_Unit]:
-        """Return the outputs to judge: those with the smallest hashes, whatever their order in the file."""
+        """Return the outputs to judge: those with the smallest hashes, in any order."""
         checks: dict[str, list[Check]] = {}
         units: list[_Unit] = heapq.nsmallest(
             self.request.outputs, self._list_units(checks), key=lambda unit: unit.place
@@ -245,7 +245,7 @@ class NoiseMeasurement:
 
 
 def _list_variables(params: Mapping[str, Any], question: Question | None) -> dict[str, str]:
-    """Return what a check tells its judge once: of several facts or statements it asks about, the first."""
+    """Return what a check tells its judge once: of several facts or statements, the first."""
     facts = params.get("facts") or (question.row.get("expected_facts") if question else None)
     fact = {FACT_VARIABLE: str(facts[0])} if facts else {}
     statements = read_statements(params.get("each", ()))

@@ -1,4 +1,4 @@
-"""Measures what another model does to a judge's verdicts: old and new asked about the same outputs; writes nothing."""
+"""Measures what another model does to a judge's verdicts on the same outputs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _NO_ENDPOINT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class ReplacementRequest:
-    """What to measure: a judge, the model that takes the place of its own, and what old and new are compared on.
+    """What to measure: a judge, the model in place of its own, and what both are compared on.
 
     `endpoint` answers for the new model (None: the one of the judges). `without` are parameters of
     the old model that the new one is not sent. Of a run `outputs` questions are judged (None: all),
@@ -88,7 +88,7 @@ class ReplacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The judge with one of the two models: what grades with it, and what grades a run and labelled rows."""
+    """The judge with one of the two models, and what grades a run and rows by it."""
 
     judge: Resolved
     grading: Grading
@@ -98,7 +98,7 @@ class _Side:
     def grade_outputs(
         self, row: GradedRow, known: dict[str, CheckResult], *, asked: bool
     ) -> list[RubricResult] | None:
-        """Return the result of each output of a row; None where replies are missing, which are then noted.
+        """Return the results of a row's outputs; None where replies are missing, which are noted.
 
         A row that the judge has no part in, which so is not `asked` about, stays as it was
         recorded.
@@ -126,7 +126,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Replacement:
-    """All parts of a comparison before the first output is judged; `old_model` is the model of the judge so far."""
+    """A comparison before the first output; `old_model` is the judge's model so far."""
 
     request: ReplacementRequest
     store: ArtifactStore
@@ -156,12 +156,12 @@ class Replacement:
         )
 
     def plan_calls(self) -> CallPlan:
-        """Return the judge calls that comparing would make, those of the old model first; makes none."""
+        """Return the judge calls of comparing, the old model's first; makes none."""
         self._count()
         return self._join_plans()
 
     def measure(self, today: date) -> JudgeReplacement:
-        """Compare, ask for missing replies and compare again until none is missing; refuses where nothing is left.
+        """Compare, ask for missing replies and repeat; refuses where nothing is left.
 
         Nothing is asked unless all of it may be.
         """
@@ -242,7 +242,7 @@ class Replacement:
                 counts.passes.add(passed or _ZERO, new_passed or _ZERO, group)
 
     def _choose_questions(self, stored: StoredRun) -> Sequence[str]:
-        """Return the questions to judge: of too many those with the smallest hashes, whatever their order."""
+        """Return the questions to judge: of too many, those with the smallest hashes."""
         most = self.request.outputs
         if most is None:
             return [*stored.rows]
@@ -279,7 +279,7 @@ class Replacement:
         return found.correct(counts.by_run, next(filter(None, obstacles), ""))
 
     def _find_bump(self, today: date) -> tuple[Bump | None, str | None]:
-        """Return what the file needs with the new model, and its next version; None where it was never released."""
+        """Return the bump and next version of the file; None if it was never released."""
         new = self.new.judge
         known = self.store.group_releases()
         releases = known.get(name_line(known, new.artifact), ())
@@ -328,7 +328,7 @@ def _names_model(check: Check) -> bool:
 def _pair_checks(
     id_: str, before: RubricResult, after: RubricResult, asked: set[str]
 ) -> Iterator[JudgementPair]:
-    """Yield the checks of one output that ask the judge; what has nothing to grade is no judgement."""
+    """Yield the checks of one output that ask the judge and have something to grade."""
     others = {check.id: check for check in after.checks}
     for check in before.checks:
         if check.id in asked and check.unscored is not UnscoredReason.MISSING:
@@ -342,7 +342,7 @@ def _pair_checks(
 def open_replacement(
     request: ReplacementRequest, *, store: ArtifactStore, judges: Judges
 ) -> Iterator[Replacement]:
-    """Open a comparison: the judge with both models, the run and what graded it, the labelled rows' questions."""
+    """Open a comparison: the judge with both models, the run, and the labelled questions."""
     finder = VersionFinder(store)
     stored = read_stored_run(request.run, finder) if request.run else None
     # The model that the run named, not the one that is named today, graded it.
@@ -389,7 +389,7 @@ def find_model(judge: Artifact) -> str:
 
 
 def _change_model(request: ReplacementRequest, judge: Resolved, old: str) -> Artifact:
-    """Return the judge with the other model in its file, and without the parameters that it is not sent."""
+    """Return the judge with the other model, without parameters that it is not sent."""
     parameters = judge.artifact.value.get("model")
     known = parameters if isinstance(parameters, dict) else {}
     if not old:

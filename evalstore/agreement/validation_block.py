@@ -1,4 +1,4 @@
-"""Writes a measurement into the `validation` block of the judge's file, and changes no other byte."""
+"""Writes a measurement into the judge's `validation` block, and changes no other byte."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Measured = TypeVar("_Measured", Agreement, JudgeNoise, JudgeReplacement)
 
 @dataclass(frozen=True, slots=True)
 class ValidationDraft(Generic[_Measured]):
-    """The judge's file before and after, and the result of the measurement to be written into it."""
+    """The judge's file before and after, and the measurement to be written into it."""
 
     result: _Measured
     path: str
@@ -78,7 +78,7 @@ def check_writable(ref: str, against: str | None = None) -> None:
 def draft_validation(
     agreement: Agreement, judge: Artifact, today: date
 ) -> ValidationDraft[Agreement]:
-    """Return the judge's file with the measurement in its `validation` block, and the day that its endpoint named."""
+    """Return the judge's file with the measurement, and the day that its endpoint named."""
     entries = _build_entries(agreement, judge.scoring_digest, today)
     after = set_entries(judge.document, _BLOCK, entries)
     if agreement.retires:
@@ -89,7 +89,7 @@ def draft_validation(
 def draft_replacement(
     found: JudgeReplacement, old: Artifact, new: Artifact, today: date
 ) -> ValidationDraft[JudgeReplacement]:
-    """Return the judge's file with its other model, and what was measured of that; what was the old model's is gone.
+    """Return the judge's file with its other model and that one's measurement alone.
 
     Without labelled rows the file keeps the rates of the old model with the digest of what was
     measured, by which `validate` says that they are out of date.
@@ -122,7 +122,7 @@ def draft_replacement(
 
 
 def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
-    """Return the judge's file with its noise in its `validation` block, beside what people said of it."""
+    """Return the judge's file with its noise next to what people said about it."""
     values = (
         _round_number(noise.deviation),
         _round_number(float(noise.flip_rate)),
@@ -153,7 +153,7 @@ def _draft_file(
 
 
 def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, Scalar | None]:
-    """Return the entries of the block; None removes an older entry that this measurement does not give.
+    """Return the entries of the block; None removes an older entry without a new value.
 
     `digest` is the scoring digest of the judge that was measured.
     """
@@ -182,7 +182,7 @@ def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> lis
 
 
 def round_rate(rate: Rate) -> Decimal | None:
-    """Round a rate to as many places as its rows can tell apart, so that the count can be read back from it."""
+    """Round a rate to as many places as its rows can tell apart, so that it can be read back."""
     if rate.value is None:
         return None
     # n rows tell n + 1 rates apart, for which as many decimal places as n has digits are enough.

@@ -97,7 +97,7 @@ def take_off_reasoning(text: str) -> str:
 
 
 def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject | None:
-    """Return the one JSON object with one of the keys in the prose of a reply; None where there is none.
+    """Return the one JSON object with one of the keys in a reply's prose; None without one.
 
     `output` is the answer under review: an object that it holds, too, or of which it holds the key
     with the same
@@ -132,7 +132,7 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
 
 
 def _holds_pair(output: str, key: str, value: Any) -> bool:
-    """Whether a text says the value under the key, in whatever notation: JSON, Python, YAML, XML, a table, prose."""
+    """Whether a text gives the key this value, as JSON, Python, YAML, XML, a table or prose."""
     plain = _ESCAPED_CHAR.sub(lambda match: chr(int(match[1], 16)), output)
     stated = re.compile(rf"(?<![^\W_]){re.escape(key)}{_ASSIGNMENT}", re.IGNORECASE)
     return any(_begins_with(plain, match.end(), value) for match in stated.finditer(plain))
@@ -148,7 +148,7 @@ def _begins_with(text: str, start: int, value: Any) -> bool:
 
 
 def read_plain_object(text: str) -> dict[str, Any] | None:
-    """Read a text that is one flat object as models write it beside the rules of JSON; None where it is none.
+    """Read a text that is one flat object written outside JSON's rules; None without one.
 
     Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the
     brace. No key is there twice.
@@ -185,7 +185,10 @@ def _read_token(token: str) -> Any:
 
 
 def _list_objects(text: str) -> Iterator[_Place]:
-    """Yield the outermost JSON objects of a text; one that begins and is not JSON is a `ReplyError`."""
+    """Yield the outermost JSON objects of a text.
+
+    One that begins and is not JSON is a `ReplyError`.
+    """
     # Braces of prose and code are left alone; what begins like JSON has to be JSON, or a part of it
     # would count.
     end = 0
@@ -234,7 +237,7 @@ def _check_braces(before: str, after: str) -> None:
 
 
 def _find_quotation(before: str, after: str) -> str:
-    """Return why an object may be something that a reply quotes, or only speaks of; empty where it answers."""
+    """Return why an object may be only quoted or spoken of; empty where it answers."""
     line = before.rpartition("\n")[2]
     if line.rstrip(" *`").endswith(_QUOTES) or line.lstrip().startswith(">"):
         return "the JSON of the reply is in quotation marks, so it may be quoted and not the answer"

@@ -1,4 +1,4 @@
-"""The statements that an `llm_judge` with `each` asks about one by one, and how their scores become one."""
+"""The statements that an `llm_judge` with `each` asks about, and how their scores combine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Statement(NamedTuple):
 
 
 def read_statements(listed: Any) -> tuple[Statement, ...]:
-    """Read texts, or mappings `{text, weight?, id?}`; one without an id is named by its number, from 1."""
+    """Read texts, or mappings `{text, weight?, id?}`; without an id, the number is the name."""
     if not isinstance(listed, list | tuple):
         raise TypeError("each is not a list of statements")
     return tuple(_read_statement(str(number), item) for number, item in enumerate(listed, 1))
@@ -39,7 +39,7 @@ def _read_statement(number: str, item: Any) -> Statement:
 
 
 class StatementSum(NamedTuple):
-    """How the scores of statements become one: `constant`, and each score times its factor, cut at 0 and 1."""
+    """How statements' scores become one: `constant`, and score times factor, cut at 0 and 1."""
 
     constant: Fraction
     factors: tuple[Fraction, ...]
@@ -51,7 +51,7 @@ class StatementSum(NamedTuple):
 
 
 def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> StatementSum:
-    """Return how the scores of statements become one, of those that `find_weight_problem` finds nothing wrong with.
+    """Return how statements' scores become one, if `find_weight_problem` finds nothing.
 
     `mean` is weighted over |w|, and a statement of negative weight counts 1 - its score; `points`
     are those that are reached, over all that can be.
@@ -65,7 +65,7 @@ def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> Stat
 
 
 def find_weight_problem(aggregate: str, statements: Sequence[Statement]) -> str:
-    """Return why the statements' weights make no score; empty when they do, and where there are no statements."""
+    """Return why the statements' weights make no score; empty when they do, or without any."""
     if not statements:
         return ""
     if aggregate == "points" and not any(one.weight > 0 for one in statements):

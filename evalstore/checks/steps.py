@@ -146,7 +146,7 @@ class ReadPart:
 
 
 def prepare_reading(params: Params) -> ReadPart | None:
-    """Return what a check reads of an output; None for a check without `on`, which reads all of it."""
+    """Return what a check reads of an output; None for a check without `on`, which reads all."""
     steps = read_steps(params.get(STEPS_KEY, ()))
     if not steps:
         return None
@@ -155,7 +155,7 @@ def prepare_reading(params: Params) -> ReadPart | None:
 
 
 def apply_respelling(text: str, written: Sequence[Any]) -> str:
-    """Return a text as those steps of `on` write it that only respell; the others read outputs alone."""
+    """Return a text as the respelling steps of `on` write it; the others read outputs alone."""
     for step in read_steps(written):
         if step.kind.respells:
             text = step.kind.prepare(step.options)(text) or ""
@@ -180,7 +180,7 @@ def find_step_problems(params: Params) -> Iterator[CheckProblem]:
 
 
 def _strip_fence(text: str) -> str:
-    """Return what a text has between its fence, where the whole of it is one fenced block; else the text."""
+    """Return the content of a text that is one fenced block as a whole; else the text."""
     first, *rest = text.strip().split("\n")
     opening = _OPENING_FENCE.fullmatch(first.rstrip())
     if not opening or not rest:
@@ -227,7 +227,7 @@ def _find_path_problems(options: Params) -> Iterator[CheckProblem]:
 
 
 def _wrap_json(text: str, options: Params) -> str:
-    """Return JSON that has the text at the path, where that names keys and the first or last places of lists."""
+    """Return JSON with the text at a path of keys and of first or last places."""
     value: Any = text
     if options.get("type") in {"number", "boolean"}:
         try:

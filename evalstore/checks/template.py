@@ -1,4 +1,4 @@
-"""A judge's template, Mustache as far as the contract has it: read once, then filled in one pass without escaping."""
+"""A judge's template, Mustache as far as the contract has it: read once, filled in one pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT_PART, _VALUE = "text", "value"
 
 
 class TemplateTag(NamedTuple):
-    """One tag: as written from `start`, its number, its sigil, the name it reads, and what is wrong with it."""
+    """One tag: its text from `start`, its number, its sigil, its name, and what is wrong."""
 
     written: str
     start: int
@@ -37,14 +37,14 @@ class TemplateTag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template ready to be filled: its parts as (text, value or sigil; what), and the names that it reads."""
+    """A template ready to be filled: its parts as (text, value or sigil; what), and its names."""
 
     parts: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
 
 
 def find_tags(template: str) -> Iterator[TemplateTag]:
-    """Yield the tags in order, comments (`!`) among them; sections that stay open come last, once more."""
+    """Yield the tags in order with comments (`!`); open sections come last, once more."""
     open_: list[TemplateTag] = []
     for number, start in enumerate(find_tag_starts(template)):
         written = _read_tag_text(template, start)
@@ -97,7 +97,9 @@ def compile_template(template: str) -> Template | str:
 
 
 def fill_template(template: Template, values: Mapping[str, str]) -> str:
-    """Fill in the text of every name; what a text holds is never read as a template. `LimitError` if it gets too long.
+    """Fill in the text of every name, never as a template.
+
+    `LimitError` if it gets too long.
 
     A section is shown when the text of its name is not empty, an inverted one when it is.
     """

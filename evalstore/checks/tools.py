@@ -1,4 +1,4 @@
-"""Recorded tool calls against what is asked of them: which are meant, how many, in which order; reads no check."""
+"""Recorded tool calls against what is asked of them: which, how many, in which order."""
 
 from __future__ import annotations
 

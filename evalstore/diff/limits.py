@@ -1,4 +1,4 @@
-"""How far a comparison looks: counts, never seconds, so that every machine comes to the same verdict.
+"""How far a comparison looks: counts, never seconds, so that every machine agrees.
 
 A search that ends at one of them proves nothing, and the rule's own level stands.
 """

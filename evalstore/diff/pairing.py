@@ -1,4 +1,4 @@
-"""Pairs the checks of two rubrics, and the items of two lists, that are the same one before and after an edit."""
+"""Pairs the checks of two rubrics, and items of two lists, before and after an edit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pair_checks(old: RubricState, new: RubricState) -> RubricState:
 def pair_items(
     old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item, Item], bool]
 ) -> dict[int, int]:
-    """Return new indices of items by old ones; each stage is a criterion for two items to pair, the surest first."""
+    """Return new indices of items by old ones; each stage is a criterion, the surest first."""
     pairs: dict[int, int] = {}
     for is_match in stages:
         for place in (place for place in range(len(old)) if place not in pairs):
@@ -105,14 +105,14 @@ def _key_by_index(check: CheckState) -> str | None:
 def _rank_near_pairs(
     left: list[CheckState], right: list[CheckState]
 ) -> Iterator[tuple[float, bool, int, int]]:
-    """Yield pairs of checks with much the same words, by what makes them near, and by their places."""
+    """Yield pairs of checks with much the same words, by their nearness and their places."""
     for check, other in product(left, right):
         if check.kind == other.kind and (likeness := _compare_words(check, other)) >= NEAR_WORDS:
             yield -likeness, check.id != other.id, check.index, other.index
 
 
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    """Yield checks that ask judges nearly the same, the nearest first; of two as near, those of one id."""
+    """Yield checks that ask judges nearly the same, the nearest first, then those of one id."""
     judged = [
         [check for check in side if KINDS[check.kind].asks_judges(check.params)]
         for side in (left, right)

@@ -1,4 +1,4 @@
-"""Turns values into plain data with exact numbers, compares such data, and lists what differs within two trees."""
+"""Turns values into plain data with exact numbers, and compares such data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def make_plain(value: Any, depth: int = 0) -> Any:
-    """Return `value` as dicts, lists and exact numbers; raises `LoadError` for what no file can hold."""
+    """Return `value` as dicts, lists and exact numbers.
+
+    Raises `LoadError` for what no file can hold.
+    """
     if isinstance(value, str):
         if _SURROGATE.search(value):
             raise LoadError("a string contains half of a surrogate pair")
@@ -50,7 +53,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
 
 
 def is_same(old: Any, new: Any) -> bool:
-    """Whether two plain values are equal: 1.0 is 1, but True is not; stops at the first difference."""
+    """Whether two plain values are equal: 1.0 is 1, but True is not."""
     if old is new:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
@@ -63,7 +66,7 @@ def is_same(old: Any, new: Any) -> bool:
 
 
 def is_short(value: Any, limit: int) -> bool:
-    """Whether a plain value has at most `limit` characters and parts; a longer one is not read to its end."""
+    """Whether a plain value has at most `limit` characters and parts; it is not read further."""
     parts = [value]
     while parts and limit >= 0:
         part = parts.pop()
@@ -87,7 +90,7 @@ def describe_value(value: Any) -> str:
 
 
 def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
-    """Return two values as texts for a sentence; of long ones what stands around their first difference."""
+    """Return two values as texts for a sentence; of long ones what is around a difference."""
     before, after = describe_value(old), describe_value(new)
     if before != after or not is_short([old, new], _FOCUSED) or is_same(old, new):
         return before, after
@@ -98,7 +101,7 @@ def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
 
 
 def write_whole(message: str, old: Any, new: Any) -> str:
-    """Return a sentence with two values in full where it has them as `describe_exchange` shortens them."""
+    """Return a sentence with two values in full where `describe_exchange` shortened them."""
     for short, value in zip(describe_exchange(old, new), (old, new), strict=True):
         if "…" in short and short in message:
             whole = value if isinstance(value, str) else write_canonical(value)
@@ -107,7 +110,7 @@ def write_whole(message: str, old: Any, new: Any) -> str:
 
 
 def list_differences(old: Any, new: Any) -> str:
-    """Return the pointers that differ within two plain values, as text; for changes that no rule classifies."""
+    """Return the pointers that differ within two plain values, for unclassified changes."""
     if not is_short([old, new], COMPARED.deepdiff_parts):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.

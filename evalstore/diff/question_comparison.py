@@ -1,4 +1,4 @@
-"""Compares the questions of a dataset: each one's rubric, filled with its old and with its new row, as two rubrics."""
+"""Compares a dataset's questions: each one's rubric, filled with its old and new row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Comparer = Callable[[Mapping[str, Any], Mapping[str, Any], Detail], Diff]
 
 
 class _ComparedPair(NamedTuple):
-    """A question's comparison: what its rubrics read, what differs of that, and the findings by the edited key.
+    """A question's comparison: what its rubrics read, what differs, and findings by key.
 
     `readers` are the rubrics before and after, or why one is not known; `moved` the keys that
     differ, each with the judge or rubric that reads it, "" for the rubric's own checks. `diff` is
@@ -49,7 +49,7 @@ class _ComparedPair(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionComparison:
-    """The comparisons of a dataset's questions: each question once, and questions that are filled alike once.
+    """The comparisons of a dataset's questions, each once, and alike ones once.
 
     `compare` compares two rubrics in as much detail as its third argument says.
     """
@@ -66,7 +66,7 @@ class QuestionComparison:
         self.readers = RubricReaders(self.load, {})
 
     def trace_change(self, change: Change) -> Change:
-        """Return an edit with what the checks of its questions' rubrics make of it, or why that is unknown."""
+        """Return an edit with what its questions' checks make of it, or why that is unknown."""
         if change.rule == _REF_RULE:
             return self._trace_rubric_ref(change)
         if change.rule not in {_REFERENCE, _EXTRA, _NOTE} or not change.questions:
@@ -105,7 +105,7 @@ class QuestionComparison:
         return replace(change.with_reason(f"{' and '.join(refs)} reads it"), imported_diff=found)
 
     def _trace_rubric_ref(self, change: Change) -> Change:
-        """Return an edit of a reference with what it does to its questions, where that says more than its own diff."""
+        """Return a reference's edit with its effect on questions, where that says more."""
         imported = change.imported_diff
         if not change.questions or (imported and imported.required_bump < Bump.MAJOR):
             return change
@@ -172,7 +172,7 @@ class QuestionComparison:
         return _ComparedPair((old, new), moved, diff, findings=findings)
 
     def _compare_filled(self, old: FilledRubric, new: FilledRubric) -> Diff | None:
-        """Return the diff of two filled rubrics, those that are alike compared once; None where that is too much."""
+        """Return the diff of two filled rubrics; None where that is too much."""
         parts = [select_scoring_part(Kind.RUBRIC, side.value) for side in (old, new)]
         name = compute_digest(parts)
         if name not in self._diffs:
@@ -184,14 +184,14 @@ class QuestionComparison:
         return self._diffs[name]
 
     def _choose_detail(self) -> Detail:
-        """Return how much is found out by the next comparison: less after many, and after many that took long."""
+        """Return how much the next comparison finds out: less after many or slow ones."""
         if len(self._diffs) < COMPARED.question_witnesses:
             return Detail.WITNESSES
         return Detail.BUMP if self._unshown < COMPARED.question_effects else Detail.RULES
 
 
 def _may_read(change: Change, pair: QuestionEdit, compared: _ComparedPair) -> bool:
-    """Whether what grades a question may read what an edit changes of it; a rubric not known may read all."""
+    """Whether what grades a question may read what an edit changes; an unknown rubric may."""
     if change.rule == _NOTE:
         return _takes_values(compared, change.name) and change.name in compared.moved
     rows = pair.rows
@@ -251,7 +251,7 @@ def _find_bump(compared: _ComparedPair, key: str) -> Bump:
 
 
 def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
-    """Return what one edit does to several questions: equal findings once, and what holds of each of them."""
+    """Return what one edit does to several questions: equal findings once, shared claims."""
     changed = [one for one in compared if one.findings.get(key)]
     diffs = list({id(one.diff): one.diff for one in changed if one.diff}.values())
     findings = merge_findings(found for one in changed for found in one.findings[key])
@@ -264,7 +264,7 @@ def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
 
 
 def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:
-    """Return findings of several questions, equal ones as one, with their number and the first ids."""
+    """Return findings of several questions, equal ones as one, with their number and ids."""
     merged: dict[object, DiffFinding] = {}
     for finding in findings:
         key = identify_finding(finding)
@@ -299,6 +299,6 @@ def add_questions(finding: DiffFinding, other: DiffFinding) -> DiffFinding:
 
 
 def name_questions(finding: DiffFinding) -> str:
-    """Return the first questions of a finding, and how many more there are: `q1, q2, q3 and 47 more`."""
+    """Return the first questions of a finding, and how many more: `q1, q2, q3 and 47 more`."""
     more = finding.questions - len(finding.question_ids)
     return ", ".join(finding.question_ids) + (f" and {more:,} more" if more else "")

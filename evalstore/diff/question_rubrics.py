@@ -1,4 +1,4 @@
-"""What a rubric reads of a question, and the rubric with what one question says written into its checks."""
+"""What a rubric reads of a question, and the rubric with its words written into checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evalstore.model.question_params import list_question_values
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
-    """The parts of a question that a rubric reads, each with the judge or rubric that does, "" for its own checks.
+    """The parts of a question that a rubric reads, each with its reader, "" for own checks.
 
     `value_keys` are the keys that checks take values from; `sources` the keys behind the parameters
     of checks, by the check's index and the parameter.
@@ -183,7 +183,7 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
 
 
 def fill_check(check: Params, row: Row) -> Params | Grade:
-    """Return a check with all that it reads of a question written into it, or its grade where a value is not there.
+    """Return a check with the question's values written in, or its grade where one is missing.
 
     Raises `UnreadableError` for a reference that the check cannot read.
     """

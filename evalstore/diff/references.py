@@ -1,4 +1,4 @@
-"""Follows a changed reference to the two artifacts it names: the change takes over what changed between them."""
+"""Follows a changed reference: the change takes over what changed between its artifacts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def import_reference(
     compare: ArtifactComparer,
     locked: Container[str] = (),
 ) -> Change:
-    """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
+    """Return the change of a reference with its imported diff, or why that is unknown.
 
     One that floats imports nothing that would hold, unless it is among the `locked`.
     """
@@ -117,7 +117,7 @@ def prove_same_content(change: Change) -> Proof | None:
 
 
 def prove_locked_harmless(change: Change) -> Proof | None:
-    """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
+    """Prove that a floating but locked reference means what moves no score: minor."""
     if (
         "held" not in change.words
         or change.imported_diff is None
@@ -140,7 +140,7 @@ def prove_harmless(change: Change) -> Proof | None:
 
 
 def prove_readers_unmoved(change: Change) -> Proof | None:
-    """Prove that the checks that read it ask for the same, or that their rubric does not count them."""
+    """Prove that the checks that read it ask the same, or do not count in their rubric."""
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
     level = max(change.imported_diff.required_bump, Bump.PATCH)
@@ -162,7 +162,7 @@ def is_pinned(ref: Ref) -> bool:
 
 
 def _has_composite(artifact: Artifact) -> bool:
-    """Whether a rubric holds a composite: nested in another one it is unscored, which its own diff does not show."""
+    """Whether a rubric holds a composite, which is unscored when nested, unlike in its diff."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(map(find_inner_ref, listed))
@@ -181,7 +181,7 @@ def _has_turned_threshold(change: Change, imported: Diff) -> bool:
 
 
 def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
-    """Whether a composite may gain or lose its score: its rubric's diff compares no output with a score to one without.
+    """Whether a composite may gain or lose its score, which its rubric's diff does not compare.
 
     That is so where no check of the rubric is always scored, and an edit decides which outputs have
     a score.

@@ -42,7 +42,7 @@ _CATEGORIES = {"CATEGORY_DIGIT": "3", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a
 
 
 def find_reply(change: Change) -> ReplyWitness | None:
-    """Return the shortest reply found that scores otherwise after this one edit; one with two scores comes first."""
+    """Return the shortest reply found that this edit scores differently; two scores come first."""
     sides = _read_sides(change)
     if sides is None:
         return None
@@ -61,7 +61,7 @@ def _rank_witness(witness: ReplyWitness) -> tuple[bool, bool, int]:
 
 
 def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
-    """Return the judge just before and just after the edit; whole, where other edits have to come with this one."""
+    """Return the judge just before and after the edit, or whole where others come with it."""
     if change.judges is None or change.name not in _READING:
         return None
     old, new = change.judges
@@ -127,7 +127,7 @@ def _spell_answer(value: Any) -> Iterator[str]:
 
 
 def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
-    """Yield texts that a pattern may find, with each word as its answer; not every one is a match."""
+    """Yield texts that a pattern may find, with each word as its answer; some may not match."""
     if len(pattern) > COMPARED.pattern:
         return
     try:

@@ -1,4 +1,4 @@
-"""A rubric as a value with every default written out: two spellings of one are equal, an edit is a new value."""
+"""A rubric as a value with every default written out: equal whatever the spelling."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TWO = {Fraction(0), Fraction(1)}
 
 
 class CompositeFacts(NamedTuple):
-    """What is known of a rubric that composites name: all its scores (nothing where they are not few), and its bar."""
+    """What is known of a rubric in a composite: its scores (nothing if many), and its bar."""
 
     scores: tuple[Fraction, ...]
     threshold: Fraction
@@ -47,7 +47,7 @@ class CompositeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckState:
-    """One check and its weight; `token` stays the same through a rename, `index` is its place in the file.
+    """One check and its weight; `token` survives a rename, `index` is its place in the file.
 
     `rubrics` are facts of the rubrics that a composite may name, by reference.
     """
@@ -72,7 +72,7 @@ class CheckState:
 
     @property
     def bar(self) -> Fraction | None:
-        """What its score is held against: its threshold, else that of the rubric it names; None: not known."""
+        """The score it needs: its threshold, else its rubric's; None if not known."""
         return self.facts.threshold if self.threshold is None and self.facts else self.threshold
 
     @property
@@ -118,7 +118,7 @@ class CheckState:
         return KINDS[self.kind].reads_threshold(self.params)
 
     def grade_answer(self, raw: RawAnswer) -> CheckResult:
-        """Return its result with this raw answer: turned round where it is negated, held to its bar."""
+        """Return its result with this raw answer, after `negate` and its bar."""
         if raw.score is None:
             return CheckResult(self.token, self.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
         score, side = (1 - raw.score, -raw.side) if self.negate else (raw.score, raw.side)
@@ -135,7 +135,10 @@ class CheckState:
 
 @dataclass(frozen=True, slots=True)
 class RubricState:
-    """A rubric as scoring reads it; `required` are ids of checks, `extras` the keys that scoring ignores."""
+    """A rubric as scoring reads it.
+
+    `required` are ids of checks, `extras` the keys that scoring ignores.
+    """
 
     checks: tuple[CheckState, ...]
     combine: Combine

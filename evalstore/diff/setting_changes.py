@@ -26,7 +26,10 @@ def find_setting_changes(
     artifact: Artifact,
     load: Callable[[str], Artifact],
 ) -> Iterator[SettingChange]:
-    """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
+    """Yield the settings that changed and can move a score of `artifact`.
+
+    They are of evalstore.yaml, parsed.
+    """
     was, now = (settings.get(_STRICT, False) for settings in (old, new))
     if was != now and now in _STRICT_EFFECTS and _uses_engine(artifact, load):
         sides = write_setting(was), write_setting(now)
@@ -38,7 +41,7 @@ def find_setting_changes(
 
 
 def _uses_engine(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
-    """Whether a program grades with an artifact, or with what it refers to; so does what cannot be read."""
+    """Whether a program grades with an artifact or its references; unreadable ones count."""
     if artifact.kind is Kind.JUDGE:
         return False
     if "rows" in artifact.value:

@@ -1,4 +1,4 @@
-"""The settings of a comparison: profile, declarations, overrides, acceptances and the rule set; reads no file."""
+"""The settings of a comparison: profile, overrides, acceptances, rule set; reads no file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ComparisonSettings:
 
     @property
     def without_opinions(self) -> ComparisonSettings:
-        """The same without overrides and acceptances: they prove nothing to a rubric that pins the artifact."""
+        """The same without overrides and acceptances, which prove nothing to others."""
         return replace(self, overrides={}, accepted={})
 
 

@@ -20,7 +20,10 @@ def find_tool_demand_direction(change: Change) -> Direction:
 
 
 def find_tool_verdict_direction(change: Change) -> Direction:
-    """Return what it does to the check's verdict: where only all pass the bar, a share counts as nothing."""
+    """Return what it does to the check's verdict.
+
+    Where only all pass the bar, a share counts as nothing.
+    """
     return _direct_edit(
         change,
         partial=_counts_shares(change) and not all(map(is_all_tools_threshold, change.checks)),
@@ -77,7 +80,7 @@ def _direct_entry_edit(old: ToolEntry, new: ToolEntry, *, partial: bool) -> Dire
 
 
 def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> Direction | None:
-    """Return what an entry does that takes fewer calls than another; None where it does not, or is not known to."""
+    """Return what an entry that takes fewer calls than another does; None if that is unknown."""
     if loose.least != tight.least:
         if loose.least > tight.least:
             return None

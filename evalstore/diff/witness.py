@@ -1,4 +1,4 @@
-"""Looks for an output that moves: grades the candidates under both rubrics, and shows none that it did not grade."""
+"""Looks for an output that moves: grades candidates under both rubrics."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _EnoughError(Exception):
 
 @dataclass(slots=True)
 class _PreparedCheck:
-    """One check, prepared once, with its results on the outputs tried so far; while it lives no other has its id."""
+    """One check, prepared once, with its results so far; while it lives no other has its id."""
 
     check: CheckState
     cost: int
@@ -63,7 +63,7 @@ class _PreparedCheck:
 
 @dataclass(slots=True)
 class Replay:
-    """Grades outputs under both rubrics; prepares each check once. `load` reads the rubrics that they refer to.
+    """Grades outputs under both rubrics, whose references `load` reads; prepares checks once.
 
     `examples` are those of the two files: they are tried before any output is invented. `invents`:
     questions are invented, too.
@@ -80,7 +80,7 @@ class Replay:
     _inner: dict[tuple[str, str, str], RubricState | None] = field(default_factory=dict)
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
-        """Return an output that moves under this one edit, of a claim with this direction: the most telling found."""
+        """Return the most telling output found that moves under this one edit."""
         if change.rule == STATEMENTS_CHANGED:
             return self._find_by_replies(change)
         states, asks_more = change.states, _asks_more(change)
@@ -114,14 +114,14 @@ class Replay:
     def find_total(
         self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction
     ) -> Witness | None:
-        """Return an output that moves between the two rubrics: an example, a text of the effect, or one of `shown`."""
+        """Return an output that moves between both rubrics: an example, or one of others."""
         states, texts = (self.old, self.new), effect.texts if effect else {}
         samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
         found = self._choose_telling(self._try_samples(states, samples, texts, direction), states)
         return found or self._find_by_goals(states, effect, direction)
 
     def _find_by_replies(self, change: Change) -> Witness | None:
-        """Return an output that moves by what the judges say of each statement: the first that turns its verdict."""
+        """Return the first output that moves by what judges say about each statement."""
         states, found, moves = change.states, None, list(yield_replies(change))
         texts = islice(yield_outputs(change), EVIDENCE.texts_beside)
         samples = chain([Attempt(Sample(Output(PLAIN_TEXT)))], texts)
@@ -140,7 +140,7 @@ class Replay:
         return found
 
     def _choose_telling(self, tried: Iterable[Witness], states: States) -> Witness | None:
-        """Return what shows most: an example, what moves as all edits together do, an output that somebody may give."""
+        """Return what shows most: an example, what moves as all do, what somebody may give."""
         found: list[tuple[tuple[bool, ...], int, Witness]] = []
         for number, witness in enumerate(tried):
             rank = self._rank(witness, states)
@@ -167,7 +167,7 @@ class Replay:
         direction: Direction,
         change: Change | None = None,
     ) -> Witness | None:
-        """Return an output that is put together for one of the answers that move; `change` is there for one edit."""
+        """Return an output built for an answer that moves; `change` is there for one edit."""
         if (
             effect is None
             or not effect.goals
@@ -277,7 +277,7 @@ class Replay:
         return all(self._is_gradable(check) for state in states for check in state.checks)
 
     def _list_judgements(self, states: States, edited: str = "") -> list[Mapping[str, Fraction]]:
-        """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
+        """Return judges' scores by token: all the highest, all the lowest, then at bars."""
         judges = chain.from_iterable(map(self._list_judges, states))
         checks = [check for check in judges if check.token != edited]
         if not checks:
@@ -314,11 +314,11 @@ class Replay:
         return inner is not None and any(map(_names_judges, inner.checks))
 
     def _hides_answer(self, check: CheckState) -> bool:
-        """Whether nothing that a text holds says what the check answers: a question does, or a judge within it."""
+        """Whether no text shows what the check answers: a question or an inner judge does."""
         return find_plain_kind(check.kind) != check.kind or self._hides_judge(check)
 
     def _find_inner(self, check: CheckState) -> RubricState | None:
-        """Return the rubric of a composite, whose checks are named after it; None for any other check."""
+        """Return a composite's rubric, whose checks are named after it; None for others."""
         if not check.grading.holds_rubric or self.load is None:
             return None
         key = check.params["rubric_ref"], check.token, check.id
@@ -404,7 +404,7 @@ class Replay:
         return self._prepared[id(check)]
 
     def _measure_cost(self, check: CheckState) -> tuple[int, int]:
-        """Return what grading by a check costs, and the characters of its schemas, which are compiled once."""
+        """Return what grading by a check costs, and its schemas' characters."""
         if inner := self._find_inner(check):
             costs = [self._measure_cost(one) for one in inner.checks]
             return sum(cost for cost, _ in costs), sum(written for _, written in costs)
@@ -437,7 +437,7 @@ def _allows(direction: Direction, shift: Fraction | None) -> bool:
 
 
 def _fits(witness: Witness, direction: Direction) -> bool:
-    """Whether a claim with this direction speaks of such an output: of one that loses its score, none does."""
+    """Whether a claim with this direction is about this output, which may not lose its score."""
     return direction is EITHER or None not in {witness.old_score, witness.new_score}
 
 
@@ -465,7 +465,7 @@ def _asks_more(change: Change) -> bool:
 
 
 def _is_answerable(check: CheckState) -> bool:
-    """Whether a check answers without a judge, or as one that is assumed: none is asked where `on` leaves nothing."""
+    """Whether a check answers without a judge, or as one that is assumed."""
     return not check.reads_part if _names_judges(check) else _is_unjudged(check)
 
 

@@ -1,4 +1,4 @@
-"""What a comparison knows of each check kind: one module a kind, found by its name, each with one value `KIND`.
+"""What a comparison knows of each check kind: one module a kind, with one value `KIND`.
 
 To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names
 it, and what grading knows of it, its `CheckKind` says.
@@ -59,7 +59,10 @@ _REFERENCE_PARTS: tuple[Pointer, ...] = (
 
 
 class UnreadableError(ValueError):
-    """A value that the schema refuses; its document is then compared as plain data, and fails closed."""
+    """A value that the schema refuses.
+
+    Its document is then compared as plain data, and fails closed.
+    """
 
 
 def read_text(value: Any) -> str:
@@ -136,7 +139,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: what its absence means, how its value is brought to one spelling, and how its edits are judged.
+    """One parameter: what its absence means, its one spelling, and how its edits are judged.
 
     `rule` is that of an edit of the whole value, `items` those of an item of a list that is added
     and removed, `rewording` that of one item exchanged for another; `edits` finds the changes
@@ -166,7 +169,7 @@ CASE_SENSITIVE = Param(
 
 
 def make_phrases_param(added: str, removed: str) -> Param:
-    """Return the parameter that lists phrases, by the rules of one that comes and of one that goes."""
+    """Return the parameter that lists phrases, by the rules for added and removed ones."""
     return Param(
         REQUIRED, read_texts, items=(added, removed), rewording="phrase-reworded", is_set=True
     )
@@ -372,7 +375,7 @@ KINDS: Mapping[str, ComparedKind] = _Kinds(__name__, __path__, ComparedKind)
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
-    """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
+    """Return a check's parameters in their one spelling, with defaults written out."""
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
         if name not in value and param.default is REQUIRED:
@@ -382,7 +385,7 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
 
 
 def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:
-    """Return the limit of a count that is never below 0; one who sets `implied_by` asks for 1 anyway."""
+    """Return the limit of a count that is never below 0; `implied_by` asks for 1 anyway."""
 
     def of(params: Params) -> float:
         return max(params[name] or 0, int(bool(params.get(implied_by))))
@@ -401,14 +404,14 @@ def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> L
 
 
 def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
-    """Yield texts with as many of the phrases as are needed, with one less, and with each alone, in both cases."""
+    """Yield texts with as many phrases as needed, one less, and each alone, in both cases."""
     enough = "\n".join(phrases[:needed])
     yield from (enough, "\n".join(phrases[: max(0, needed - 1)]), enough.swapcase())
     yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
 
 
 def list_json_outputs(value: Any, extract: str) -> tuple[str, ...]:
-    """Return outputs from which a check that extracts in this way reads the value; the shortest first."""
+    """Return outputs from which this way of extracting reads the value; the shortest first."""
     text = write_canonical(value)
     fenced = f"```json\n{text}\n```"
     return {"whole": (text,), "fence": (fenced,)}.get(extract, (text, fenced))

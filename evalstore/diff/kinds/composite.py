@@ -1,4 +1,4 @@
-"""composite: another rubric; what it reads and how it moves is followed to that rubric, wherever references are."""
+"""composite: another rubric, which is followed wherever references are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fact_match: facts, as text or by a judge; the share of them that an output states is the score."""
+"""fact_match: facts, as text or by a judge; the share that an output states is the score."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _count_parts(params: Params) -> int:
 
 
 def _simplify(params: Params) -> Params:
-    """Return the parameters with the facts as they are looked for; a judge reads them as they are written."""
+    """Return the parameters with the facts as they are looked for; judges read them as written."""
     if params["facts"] is None or params["judge_prompt_ref"] is not None:
         return params
     facts = (

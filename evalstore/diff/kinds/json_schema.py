@@ -1,4 +1,4 @@
-"""json_schema: a schema, or fields that the question says, and which part of the output is the JSON."""
+"""json_schema: a schema, or the question's fields, and which part of the output is JSON."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _RELATION_RULES = {
 
 
 def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of what a check demands of JSON: its schema or its fields, as it has only one of them."""
+    """Yield the edit of what a check demands of JSON: its schema, or its fields."""
     check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
@@ -135,7 +135,7 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
 
 
 def _find_schema_edits(old: Any, new: Any) -> list[Pointer]:
-    """Return where the keywords are that differ; those of annotations only where there are no others."""
+    """Return where keywords differ; those of annotations only if there are no others."""
     found = list(_iterate_edits(old, new, ()))
     return [pointer for pointer in found if not _is_note(pointer)] or found
 
@@ -162,7 +162,7 @@ def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
 
 
 def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]]:
-    """Return the schemas within a keyword, old and new, by their paths; nothing where it is edited as a whole."""
+    """Return the schemas within a keyword by path, old and new; nothing for a whole edit."""
     if key in SCHEMA_MAP_KEYWORDS and isinstance(old, dict) and isinstance(new, dict):
         names = sorted({*new, *old})
         return {(name,): (old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in names}
@@ -245,7 +245,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 
 
 def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
-    """Return the schema that asks for the same as the fields do; nothing where the question lacks one."""
+    """Return the schema that asks what the fields do; nothing where the question lacks one."""
     if "expected_fields" not in check:
         return {}
     expected, also = row.get("expected"), row.get("also_valid")

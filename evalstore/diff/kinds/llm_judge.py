@@ -33,7 +33,7 @@ _EACH = "each"
 
 
 def _read_each(value: Any) -> Any:
-    """Return statements with their weights written out, or the key of the question that has them."""
+    """Return statements with their weights, or the question's key that has them."""
     if find_question_key(value):
         return value
     return [_read_statement(item) for item in read_typed(value, list)]
@@ -54,7 +54,7 @@ def _list_question_parts(params: Params) -> Iterator[Pointer]:
 
 
 def _find_signs(params: Params) -> frozenset[int]:
-    """Return the signs of the statements that count; without statements the score is what the judges say."""
+    """Return the signs of the statements that count; without any, the judges say the score."""
     statements = params[_EACH]
     if find_question_key(statements):
         return frozenset()
@@ -63,7 +63,7 @@ def _find_signs(params: Params) -> frozenset[int]:
 
 
 def _simplify(params: Params) -> Params:
-    """Return parameters whose statements are the sum that is made of the replies; without any, nothing is summed."""
+    """Return parameters whose statements are the sum of the replies; without any, no sum."""
     score = read_statement_score(params)
     if score is None:
         return {**params, "aggregate": None} if params[_EACH] is None else params

@@ -1,4 +1,4 @@
-"""markdown_structure: demands on headings, code blocks and paragraphs, and the dialect in which they are counted."""
+"""markdown_structure: demands on headings, code blocks and paragraphs, in a dialect."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _grade_traits(
 
 
 def _lacks_heading(held: frozenset[_Demand], failed: frozenset[_Demand]) -> bool:
-    """Whether a text would have no heading, and one that is too deep, of level 1, or of a section."""
+    """Whether a text would have no heading, and yet one that is demanded or forbidden."""
     bare = {dialect for (dialect, name, *_), least in failed if (name, least) == (_HEADINGS, 1)}
     shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}
     shown |= {dialect for (dialect, name, *_), _ in held if name == _SECTION}
@@ -123,7 +123,7 @@ def _lacks_heading(held: frozenset[_Demand], failed: frozenset[_Demand]) -> bool
 
 
 def _follows(demand: _Demand, held: frozenset[_Demand]) -> bool:
-    """Whether a demand holds where these do: a heading with the longer text has the shorter one, too."""
+    """Whether a demand follows from these: a longer heading has the shorter one, too."""
     (dialect, name, *texts), _ = demand
     if name == _NO_H1:
         return ((dialect, _LEVEL), DEEPEST_HEADING) in held

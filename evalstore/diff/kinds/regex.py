@@ -1,4 +1,4 @@
-"""regex: a pattern, its flags, and where it may match; the three together are compared as one language."""
+"""regex: a pattern, its flags, and where it may match, compared as one language."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _META = frozenset(".^$*+?{}[]()|")
 
 
 def _read_flags(value: Any) -> str:
-    """Return the flags, text or list, as sorted letters; raises `UnreadableError` for any that no pattern has."""
+    """Return the flags, text or list, as sorted letters.
+
+    Raises `UnreadableError` for any that no pattern has.
+    """
     flags = set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))
     if not flags <= _FLAGS:
         raise UnreadableError(f"{value!r} are not flags")
@@ -54,7 +57,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 
 def _find_literal(pattern: str) -> str | None:
-    """Return the one text that a pattern matches, or None when it has more than escaped and plain characters."""
+    """Return the one text that a pattern of plain characters matches; None for any other."""
     text, rest = [], iter(pattern)
     for char in rest:
         escaped = next(rest, None) if char == "\\" else None

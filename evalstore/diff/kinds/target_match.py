@@ -1,4 +1,4 @@
-"""target_match: targets, the mode and two tolerances; the four together are compared as the set of what they accept."""
+"""target_match: targets, the mode and two tolerances, compared as what they accept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _REASONS = {
 
 
 class _Accepted(NamedTuple):
-    """What a check accepts: some texts, or the numbers of some ranges that do not meet, in their order."""
+    """What a check accepts: some texts, or ordered ranges of numbers that do not meet."""
 
     texts: frozenset[str]
     ranges: tuple[TargetRange, ...]
@@ -77,7 +77,7 @@ def _read_tolerance(value: Any) -> Decimal:
 
 
 def _list_accepted(params: Params) -> _Accepted | None:
-    """Return what a check accepts; None where the question says that, or a target cannot be read."""
+    """Return what a check accepts; None if the question says it, or a target is unreadable."""
     texts = _respell_targets(params)
     if not texts or _may_err(params):
         return None
@@ -93,7 +93,7 @@ def _has_targets(params: Params) -> bool:
 
 
 def _respell_targets(params: Params) -> list[str] | None:
-    """Return the targets as they are compared; None where the question says them, or one is beyond a limit."""
+    """Return the targets as they are compared; None if the question says them, or too long."""
     steps = {STEPS_KEY: params.get(STEPS_KEY) or ()}
     targets = params["targets"] if _has_targets(params) else ()
     try:
@@ -133,7 +133,7 @@ def _holds(accepted: _Accepted, number: Fraction) -> bool:
 
 
 def _list_ends(low: Fraction, high: Fraction, others: Sequence[TargetRange]) -> Iterator[Fraction]:
-    """Yield numbers of a range: its ends, and the middle of each gap that the other ranges leave in it."""
+    """Yield numbers of a range: its ends, and the middle of each gap between other ranges."""
     yield from (low, high)
     inside = [bound for other in others for bound in other if low < bound < high]
     bounds = sorted({low, high, *inside})
@@ -158,7 +158,7 @@ def _write_unlisted(number: Fraction, texts: frozenset[str]) -> str:
 
 
 def _find_target_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of what a check accepts: several would compare rubrics that are in neither document."""
+    """Yield the edit of what a check accepts, as one: between several is neither document."""
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
     if not changed:
@@ -210,7 +210,7 @@ def _add_decision(
 
 
 def _may_err(params: Params) -> bool:
-    """Whether a target cannot be read, or is the question's, or there are too many numbers for a long output."""
+    """Whether a target is unreadable or the question's, or an output has too many numbers."""
     texts = _respell_targets(params)
     if texts is None or params["mode"] == "exact":
         # Without any target the check has nothing to grade.
@@ -245,7 +245,7 @@ def _build_language(params: Params) -> Any:
 
 
 def _simplify(params: Params) -> Params:
-    """Return the parameters with the targets as they are compared; without a tolerance where none is read."""
+    """Return the parameters with the targets as compared, without an unread tolerance."""
     read = {} if params["mode"] == "number" else {"tolerance": Decimal(0), "relative": Decimal(0)}
     texts = _respell_targets(params)
     return {**params, **read, "targets": texts and sorted(set(texts))}

@@ -1,4 +1,4 @@
-"""tool_usage: tools that must be called, tools that must not, in which order, and whether a share of them counts."""
+"""tool_usage: tools that must or must not be called, their order, and whether shares count."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _read_args_match = read_one_of("subset", "exact")
 
 
 def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits of a check's `tools`: demands of one entry, entries that come and go, and their order."""
+    """Yield the edits of a check's `tools`: of an entry, of new and gone ones, of their order."""
     old, new = (side[token].params[_NAME] for side in (script.current, script.goal))
     if old is None or new is None or len(old) + len(new) > COMPARED.items:
         item = "tools of its own" if old is None or new is None else "another list"
@@ -162,7 +162,7 @@ def _order_entries(script: EditScript, token: str, places: list[EntryPlace]) -> 
 
 
 def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
-    """Return the entries whose order counts: in `in_order` those that are required, in `exact` all that take calls."""
+    """Return the entries whose order counts: required ones, or in `exact` all that take calls."""
     mode = check.params["mode"]
     if mode == "any_order":
         return []

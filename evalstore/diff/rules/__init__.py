@@ -1,4 +1,4 @@
-"""The catalogue: every rule is one row, in the module of its area; a change names its rule by id."""
+"""The catalogue: every rule is one row in its area's module; a change names it by id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.versions import Bump
 
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
-    """Return a row with what follows from the rest of it: its mirror, and no direction of what moves nothing.
+    """Return a row with what follows from it: its mirror, and no direction if nothing moves.
 
     What all that the checks can answer proves is tried last.
     """

@@ -1,4 +1,4 @@
-"""Rules for what checks look for: texts and patterns (catalogue B, C), JSON (D), structure (E), calls and facts (F)."""
+"""Rules for what checks look for: texts, patterns, JSON, structure, calls and facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for references (catalogue G), which import the other artifact's change, and for judges and juries (H)."""
+"""Rules for references, which import the other artifact's change, and for judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for every kind of artifact: notes, extensions, order, and changes that match no other rule."""
+"""Rules for every kind of artifact: notes, extensions, order, and unmatched changes."""
 
 from __future__ import annotations
 
