@@ -1,4 +1,4 @@
-"""Reads and writes runs as Every Eval Ever data; a run is never overwritten and is read back exactly."""
+"""Reads and writes runs as Every Eval Ever data; a run is never overwritten, and read exactly."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -52,7 +52,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
 
 
 def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what was asked: as evalstore kept it, else the row's input, or its own text where it is flat."""
+    """Return what was asked: as evalstore kept it, else the row's input or flat text."""
     kept = get_mapping(row, "metadata").get("evalstore_asked")
     input_ = row.get("input")
     asked = read_asked(
@@ -73,19 +73,19 @@ def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
 
 
 def read_eee_sample(row: Mapping[str, Any]) -> int:
-    """Return the number of the sample where evalstore wrote the row; the format has no place for it."""
+    """Return the sample's number where evalstore wrote the row; the format has none."""
     sample = get_mapping(row, "metadata").get("evalstore_sample")
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
 
 
 def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
-    """Return why the output ended early where evalstore wrote the row; the format has no place for it."""
+    """Return why the output ended early where evalstore wrote the row; the format has none."""
     end = get_mapping(row, "metadata").get("evalstore_output_end")
     return None if end is None else next((one for one in OutputEnd if one == end), None)
 
 
 def read_sample_id(row: Mapping[str, Any], place: Place) -> str:
-    """Return the question that a row of Every Eval Ever names; raises `LoadError` where it names none."""
+    """Return the question that a row of Every Eval Ever names; `LoadError` if it names none."""
     id_ = row.get("sample_id")
     # Some rows labelled 0.2.0 number their samples.
     if isinstance(id_, str | int) and not isinstance(id_, bool):
@@ -139,7 +139,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
 
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
-    """Return what the assistant said where the row says that the answer stands, else what it said last."""
+    """Return what the assistant said in the turn that the row names, else what it said last."""
     assistant = [turn for turn in turns if turn.get("role") == "assistant"]
     spoken_turns = [turn for turn in assistant if turn.get("content") is not None]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
@@ -193,7 +193,7 @@ def _write_output(output: Any) -> str:
 
 
 def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
-    """Return the question and the sample of what one line records; None when its model gave no output."""
+    """Return the question and the sample of a line's output; None without an output."""
     output, id_ = row.get("output"), row.get("sample_id")
     raw = output.get("raw") if isinstance(output, dict) else None
     # Most rows have one plain text, which needs no closer look.

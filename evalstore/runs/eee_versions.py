@@ -1,4 +1,4 @@
-"""Tells the published versions of Every Eval Ever apart by shape, and finds records that contradict their label.
+"""Tells published versions of Every Eval Ever apart, and finds contradictions to labels.
 
 Only what the published schemas settle stands in the tables. A null counts as absent, because the
 format's own converters write nulls where its schemas have none.
@@ -50,7 +50,10 @@ _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.A
 
 
 class VersionTrait(NamedTuple):
-    """A shape in words, whether a record has it, and the first and last version that has it (first None: none has)."""
+    """A shape in words, whether a record has it, and its first and last version.
+
+    A first of None: no version has it.
+    """
 
     words: str
     holds: Callable[[Record], bool]
@@ -202,7 +205,7 @@ AGGREGATE_TRAITS = (
 
 @lru_cache(maxsize=32)
 def parse_label(label: str) -> str | None:
-    """Return the version that a label names, however it is spelled; None for one that was never published."""
+    """Return the version that a label names, in any spelling; None for an unpublished one."""
     found = _LABEL.fullmatch(label)
     version = f"{found[1]}{found[2] or '.0'}" if found else None
     return version if version in PUBLISHED_VERSIONS else None
@@ -214,7 +217,7 @@ def find_row_doubt(row: Record) -> str:
 
 
 def find_row_gaps(row: Record) -> str:
-    """Say which keys a row lacks that every published schema of rows requires; nothing where it lacks none.
+    """Say which keys a row lacks that every published schema of rows requires.
 
     Rows before 0.2.0 have no schema, so of a row of their form nothing is said.
     """

@@ -1,4 +1,4 @@
-"""Writes the rows of a run as lines of Every Eval Ever data: what many rows have in common is encoded once; pure.
+"""Writes a run's rows as lines of Every Eval Ever data; what rows share is encoded once.
 
 What is evalstore's own stands in `metadata` as text, as in the aggregate; see `eee_format`.
 """
@@ -50,7 +50,7 @@ def _write_text(text: str) -> str:
 
 
 def write_row_line(row: GradedRow, run: Run) -> bytes:
-    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name.
+    """Return one row as an instance-level record of `run`, which gives version, id and model.
 
     Raises `LimitError` for a row that is longer than a line may be that is read again.
     """
@@ -195,7 +195,7 @@ def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
 
 
 def _compute_sample_hash(row: GradedRow) -> str:
-    """Return the hash by the recipe of the format's contributor guide: of sorted JSON, all of it in ASCII."""
+    """Return the hash by the format's contributor guide: of sorted JSON, all in ASCII."""
     reference = ",".join(map(encode_basestring_ascii, row.reference))
     sample = f'{{"raw":{encode_basestring_ascii(row.input)},"reference":[{reference}]}}'
     return hashlib.sha256(sample.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The one table of what a file of outputs or of results is: how it is known, read, and what it can be used for.
+"""The one table of what a file of outputs or results is: how it is known, read and used.
 
 Every command asks it. A row with `read_entries` None names a file that holds no results, and what
 its owner can do.
@@ -117,7 +117,7 @@ class FileFormat:
         return f"{self.name}, for {steps}" if steps else self.name
 
     def require_reader(self) -> Callable[..., Iterator[OutputEntry]]:
-        """Return what reads the entries of a file; no format that `detect_format` returns lacks it."""
+        """Return what reads the entries of a file; every detected format has it."""
         if self.read_entries is None:
             raise LookupError(f"{self.name} has no reader")
         return self.read_entries
@@ -136,7 +136,7 @@ class FileFormat:
 def _read_each(
     read_row: _ReadRow, path: Path, *, places: tuple[str, ...] = (), fields: Any = None
 ) -> Iterator[OutputEntry]:
-    """Yield the entry of each row; one of another shape does not keep the others from being read."""
+    """Yield the entry of each row; a row of another shape does not stop the others."""
     for number, (place, row) in enumerate(iterate_rows(path, places, fields)):
         if isinstance(row, LoadError):
             yield make_unread_entry(row)
@@ -202,7 +202,7 @@ class _RowReader:
 
 
 def _advise_names(names: _Names) -> str:
-    """Return how rows whose id or output has another name are converted; empty for a row that has neither."""
+    """Return how rows with other names for id or output are converted; empty without both."""
     id_, output = (
         next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS)
     )
@@ -498,7 +498,7 @@ def find_format(path: Path) -> FoundFormat:
 
 
 def find_value_format(value: Any) -> FileFormat | None:
-    """Return the format of results that a parsed document has; None where it has none that a tool writes."""
+    """Return the format of results of a parsed document; None if no tool writes it so."""
     # A list may be an array, or the rows of JSON Lines.
     kinds = {ARRAY, OBJECT} if isinstance(value, list) else {OBJECT}
     names = set(list_value_names(value, PLACES))
@@ -507,7 +507,10 @@ def find_value_format(value: Any) -> FileFormat | None:
 
 
 def detect_format(path: Path) -> FileFormat:
-    """Return the format of a file by its content; raises `LoadError`, which lists the formats, where none fits."""
+    """Return the format of a file by its content.
+
+    Raises `LoadError`, which lists the formats, where none fits.
+    """
     shape, advice = find_format(path)
     if shape and shape.read_entries:
         return shape

@@ -23,13 +23,19 @@ from evalstore.text import make_excerpt
 
 
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
+    """Return a row with its grade; None without an output.
+
+    In rows of others, -1 means unscored.
+    """
     id_, sample, output = _read_answer(value, place)
     return None if output is None else _build_graded_row(value, (id_, sample), output, place)
 
 
 class BareRow(NamedTuple):
-    """A row with its grade; an output that is not stored is an empty text, of which the run recorded the digest."""
+    """A row with its grade.
+
+    An output that is not stored is an empty text, of which the run has the digest.
+    """
 
     row: GradedRow
     is_stored: bool
@@ -37,7 +43,7 @@ class BareRow(NamedTuple):
 
 
 def read_bare_row(value: Mapping[str, Any], place: Place) -> BareRow:
-    """Return a row with its grade, whether its output is stored, and the digest that the run recorded of it."""
+    """Return a row with its grade, whether its output is stored, and its recorded digest."""
     id_, sample, output = _read_answer(value, place)
     row = _build_graded_row(value, (id_, sample), output or Output(""), place)
     return BareRow(
@@ -72,7 +78,7 @@ def _build_graded_row(
 
 
 def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Output | None]:
-    """Return the question, the sample and the output of a line; what its label says is no matter here."""
+    """Return the question, the sample and the output of a line, whatever its label says."""
     if is_eee_row(value):
         return read_sample_id(value, place), read_eee_sample(value), read_eee_answer(value, place)
     recorded = read_stored_output(value, place)
@@ -80,7 +86,10 @@ def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Outp
 
 
 def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
+    """Return what the model was asked, and the expected answers.
+
+    The samples of the first aggregates are flat.
+    """
     flat, input_ = "response" in row, row["input"]
     reference = row.get("ground_truth") if flat else input_.get("reference")
     if reference is None:
@@ -112,7 +121,7 @@ def _score_and_verdict(
 # Runs have few different grades.
 @lru_cache(maxsize=1024)
 def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
-    """Return a grade as evalstore writes it; `ValueError` where the verdict contradicts the score."""
+    """Return a grade as evalstore writes it; `ValueError` if verdict and score disagree."""
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade

@@ -1,4 +1,4 @@
-"""Reads what lies behind an http(s) URL, piece by piece; sole user of `urllib.request`, imported when it is needed."""
+"""Reads what an http(s) URL names, piece by piece; sole user of `urllib.request`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _HostRedirects(HTTPRedirectHandler):
     def redirect_request(  # noqa: PLR0913, PLR0917  # the arguments of the standard library
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
-        """Return the request that follows; `LoadError` for another host: what a user trusts is what a user named."""
+        """Return the request that follows; `LoadError` for a host that nobody named."""
         # The standard library would read the whole body of a redirect, of any size.
         fp.close()
         old, new = urlsplit(req.full_url), urlsplit(newurl)

@@ -1,4 +1,4 @@
-"""Says how the outputs of two runs are alike: equal, but for white space, a beginning of the other, one text again."""
+"""Says how the outputs of two runs are alike: equal, nearly, in part, or repeated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedOutput:
-    """The text that a run gave most often: its beginning, and how often; `distinct` counts all texts of the run."""
+    """The text that a run gave most often: its beginning, and how often.
+
+    `distinct` counts all texts of the run.
+    """
 
     text: str = ""
     count: int = 0
@@ -40,7 +43,7 @@ class RepeatedOutput:
 
 @dataclass(frozen=True, slots=True)
 class OutputLikeness:
-    """How many pairs of outputs to questions that did not change are alike, and in what; they sum to `pairs`.
+    """How many outputs to unchanged questions are alike, and in what; they sum to `pairs`.
 
     `calls` differ in tool calls alone. Of the pairs `failed` had not passed in A, and of those that
     differ `failed_changed`.
@@ -65,12 +68,12 @@ class OutputLikeness:
 
     @property
     def is_telling(self) -> bool:
-        """Whether equal outputs say something: most texts of A stand there once, so they are no labels."""
+        """Whether equal outputs say something: most texts of A are unique, not labels."""
         return self.repeated_a.distinct * 2 > self.pairs
 
     @property
     def is_selection(self) -> bool:
-        """Whether only outputs that had failed in A are others: they were asked again, and the rest was kept."""
+        """Whether only outputs that had failed in A differ: those were asked again."""
         changed = self.changed
         if changed < _FEWEST or changed != self.failed_changed or not self.is_telling:
             return False
@@ -82,7 +85,7 @@ NO_OUTPUTS = OutputLikeness()
 
 @dataclass(slots=True)
 class LikenessCounter:
-    """Counts the pairs of two runs; of texts it holds digests, and the beginnings of those that come again."""
+    """Counts the pairs of two runs; of texts it keeps digests, and repeated beginnings."""
 
     likenesses: Counter[Likeness] = field(default_factory=Counter)
     failed: int = 0
@@ -146,7 +149,7 @@ def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
 
 
 def list_likeness_notes(found: OutputLikeness) -> Iterator[str]:
-    """Yield what most of the outputs that differ have in common, and a text that is half of one run alone."""
+    """Yield what most differing outputs have in common, and a text that is half of a run."""
     changed = found.changed
     patterns = (
         (found.white_space, "do so in white space alone"),

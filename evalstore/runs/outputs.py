@@ -22,7 +22,7 @@ from evalstore.runs.values import StoredOutput
 def read_outputs(
     path: Path, choice: SeriesFilter | None = None
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of a file in any of `FORMATS`, in file order; a missing output stands in its place.
+    """Yield a file's outputs in any of `FORMATS`, in order; a missing one has its place.
 
     Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not
     leave one, and `LoadError` at the line (or archive member) that cannot be read.
@@ -52,7 +52,7 @@ def _can_be_cut(shape: FileFormat, path: Path) -> bool:
 def read_output_span(
     path: Path, span: OutputSpan, choice: SeriesFilter, names: SeriesNames
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of one span of a file, as `read_outputs` does of the whole; `names` collects their series.
+    """Yield the outputs of one span of a file; `names` collects their series.
 
     Whether all spans together hold one series, `names` says when they are joined.
     """
@@ -63,12 +63,12 @@ def read_output_span(
 
 
 def cut_outputs(path: Path, size: int) -> CutFile:
-    """Cut a file of outputs into spans of about `size` bytes, or of one where its format cannot be cut."""
+    """Cut a file of outputs into spans of about `size` bytes, or one if it cannot be cut."""
     return cut_rows(path, size) if _can_be_cut(detect_format(path), path) else keep_whole(path)
 
 
 def find_samples(path: Path) -> Path:
-    """Return the file that holds the outputs: `path`, or the rows of the run that its aggregate or its folder names."""
+    """Return the file with the outputs: `path`, or the rows of the run that it names."""
     path = _open_folder(path)
     if detect_format(path) is not RUN_FORMAT:
         return path
@@ -87,7 +87,7 @@ def _open_folder(path: Path) -> Path:
 
 
 def is_bare_outputs(path: Path) -> bool:
-    """Whether a file holds outputs that no run says a grade of: not an aggregate, and no rows that one names."""
+    """Whether a file's outputs have no run: it is no aggregate, and none names its rows."""
     if not is_existing_file(path):
         return False
     try:
@@ -102,7 +102,7 @@ def is_bare_outputs(path: Path) -> bool:
 
 
 def find_log_status(path: Path) -> str:
-    """Return what ended the log of these outputs before its end, as a run of them says, too; empty of a whole one."""
+    """Return what ended these outputs' log before its end; empty for a whole one."""
     path = _open_folder(path)
     shape = detect_format(path)
     if shape.tool != EVERY_EVAL_EVER:
@@ -114,6 +114,6 @@ def find_log_status(path: Path) -> str:
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:
-    """Return where a foreign run's aggregate contradicts its version label; empty for every other file."""
+    """Return where a foreign run's aggregate contradicts its label; empty for others."""
     run = read_run(path) if detect_format(_open_folder(path)) is RUN_FORMAT else None
     return run.notes if run and run.dataset is None else ()

@@ -1,4 +1,4 @@
-"""Opens a file that a user named, unpacked where gzip or Zstandard packed it; known by its first bytes alone."""
+"""Opens a user's file, unpacked where gzip or Zstandard packed it, as its first bytes show."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def is_packed(path: Path) -> bool:
 
 
 def open_unpacked(path: Path) -> BinaryIO:
-    """Open a file for reading forwards; `LimitError` where it unpacks to far more than its size allows."""
+    """Open a file for reading forwards.
+
+    `LimitError` where it unpacks to far more than its size allows.
+    """
     file = open_user_file(path)
     opener = _find_opener(file)
     if opener is None:

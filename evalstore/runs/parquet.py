@@ -1,4 +1,4 @@
-"""Reads Parquet as the JSON Lines that it stands for, by a process of its own, and writes the rows of a run.
+"""Reads Parquet as JSON Lines, by a separate process, and writes the rows of a run.
 
 A column is a key, and what is null is absent, within structs too. Scores are null where there is
 none; in Every Eval Ever they are -1. A column of Parquet's type JSON, or a text where only an
@@ -60,7 +60,10 @@ def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
 
 
 def cut_row_groups(path: Path, size: int) -> CutFile:
-    """Cut a Parquet file between row groups into spans of `size` bytes or more; its footer belongs to the last."""
+    """Cut a Parquet file between row groups into spans of at least `size` bytes.
+
+    The last one has the footer.
+    """
     starts = [(0, 1)]
     for group in list_row_groups(path)[1:]:
         if group.offset >= starts[-1][0] + size:
@@ -69,7 +72,7 @@ def cut_row_groups(path: Path, size: int) -> CutFile:
 
 
 def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (row, its line of JSON without a line break) for the rows of a Parquet file, or of a span's row groups.
+    """Yield (row, its line of JSON) for a Parquet file's rows, or a span's.
 
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
@@ -88,7 +91,7 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
 
 @contextmanager
 def _start_child(source: BinaryIO, path: Path, *words: str) -> Iterator[IO[bytes]]:
-    """Yield what the process that reads a Parquet file writes; raises what went wrong there, in one sentence."""
+    """Yield what the process that reads a Parquet file writes; raises its error in a sentence."""
     import_parquet()
     source.seek(0)
     # Without -P, `-m` would look for evalstore in the current folder first, which may be a
@@ -138,7 +141,7 @@ def _make_error(code: int, said: bytes, path: Path) -> LoadError:
 
 
 def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
-    """Write the rows of a run, each a line as evalstore writes it, as row groups of some megabytes."""
+    """Write the rows of a run, each a line, as row groups of some megabytes."""
     pq = import_parquet()
     schema = _build_schema()
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -147,7 +150,7 @@ def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
 
 
 def import_parquet() -> Any:
-    """Return `pyarrow.parquet`, imported when it is used; `RefusedError` where it is not installed."""
+    """Return `pyarrow.parquet`, imported on use; `RefusedError` if it is not installed."""
     try:
         return import_module("pyarrow.parquet")
     except ImportError:
@@ -172,7 +175,7 @@ def _gather_groups(lines: Iterable[bytes]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _build_schema() -> Any:
-    """Return the columns of a run's rows: those of Every Eval Ever, with evalstore's own as a struct of texts."""
+    """Return the columns of a run's rows: Every Eval Ever's, with evalstore's as a struct."""
     pa = import_module("pyarrow")
     text = pa.string()
     texts = pa.list_(text)

@@ -1,4 +1,4 @@
-"""Decodes a Parquet file in a process of its own, under a limit of memory; sole user of Arrow's reader.
+"""Decodes a Parquet file in a process with a memory limit; sole user of Arrow's reader.
 
 A page of a few bytes can stand for gigabytes, and some files end the process that asks Arrow for
 them. Here both end this process alone. The file is standard input; standard output gets the number
@@ -36,7 +36,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class RowGroup(NamedTuple):
-    """A part of a Parquet file that is read by itself: its first row from 1, how many rows it has, where they start."""
+    """A part of a Parquet file that is read by itself: its first row from 1, size and offset."""
 
     number: int
     first_row: int
@@ -70,7 +70,7 @@ def _find_offset(group: Any) -> int:
 
 
 def write_lines(batch: Any, first: int) -> Iterator[tuple[int, str]]:
-    """Yield the number and the JSON of each row of an Arrow batch; what memory cannot hold is tried in halves."""
+    """Yield the number and JSON of each row of a batch; too large a batch is halved."""
     if not batch.num_rows:
         return
     try:
@@ -121,7 +121,7 @@ def _write_row(row: dict[str, Any]) -> str:
 
 
 def _convert_value(value: Any) -> Any:
-    """Return a value as JSON has it: null and not-a-number in a struct are absent, bytes are text, times are words."""
+    """Return a value as JSON has it: no null or NaN in a struct, bytes as text, times as words."""
     if isinstance(value, dict):
         converted = ((str(key), _convert_value(item)) for key, item in value.items())
         return {key: item for key, item in converted if item is not None}
@@ -135,7 +135,7 @@ def _convert_value(value: Any) -> Any:
 
 
 def _count_batch_rows(group: Any) -> int:
-    """Return how many rows of a row group are decoded at once, by what its footer says; memory has its own limit."""
+    """Return how many rows are decoded at once, by the footer; memory has its own limit."""
     row = int(group.total_byte_size) // max(group.num_rows, 1)
     count: int = min(_BATCH_ROWS, _BATCH_SIZE // max(row, 1))
     return max(1, count)
@@ -176,7 +176,7 @@ def _refuse(message: str, row: int | None = None, hint: str = "") -> int:
 
 
 def decode_input(words: Sequence[str]) -> int:
-    """Write the row groups of standard input (`groups`), or the rows of those in a range of bytes (`rows 0 900`).
+    """Write standard input's row groups (`groups`), or rows in a byte range (`rows 0 900`).
 
     Returns the exit code.
     """

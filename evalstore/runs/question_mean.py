@@ -13,14 +13,14 @@ Outcome = tuple[Fraction | None, Verdict]
 
 
 class QuestionMean(NamedTuple):
-    """The exact mean score of a question's samples, and the share of them that pass; None where none has a score."""
+    """The exact mean score of a question's samples, and their passing share; None unscored."""
 
     score: Fraction | None
     pass_share: Fraction | None
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the samples, which is that of most of them: where half of them fail, it fails."""
+        """The verdict of most samples; where half of them fail, it fails."""
         if self.score is None or self.pass_share is None:
             return Verdict.UNSCORED
         return Verdict.PASS if self.pass_share > _HALF else Verdict.FAIL

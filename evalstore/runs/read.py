@@ -50,7 +50,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run, which its samples name as well; raises `LoadError` when it is none.
+    """Read the aggregate JSON of a run, which its samples also name; else `LoadError`.
 
     In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
     """
@@ -61,7 +61,7 @@ def read_run(path: Path) -> Run:
 
 
 def read_rows(run: Run) -> Iterator[GradedRow]:
-    """Yield the graded rows of a run in file order; raises `LoadError` at file:line for a line that is none.
+    """Yield a run's graded rows in order; raises `LoadError` at file:line for another line.
 
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
@@ -75,7 +75,7 @@ def read_bare_rows(run: Run) -> Iterator[BareRow]:
 
 
 def read_lone_rows(path: Path) -> Iterator[BareRow]:
-    """Yield the rows of a file that another tool wrote; one that cannot be read is unscored, with the reason."""
+    """Yield the rows of another tool's file; an unreadable one is unscored, with the reason."""
     for number, line in read_lines(path):
         place = Place(str(path), number)
         try:
@@ -103,7 +103,10 @@ def _make_unread_row(number: int, error: LoadError) -> BareRow:
 
 
 def read_row_line(data: bytes, place: Place) -> GradedRow | None:
-    """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
+    """Return the row of one line of a run; None without an output.
+
+    Raises `LoadError` at its place otherwise.
+    """
     return _read_record(parse_json_object(data, place), place, read_graded_row)
 
 

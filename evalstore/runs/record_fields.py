@@ -1,4 +1,4 @@
-"""Reads typed fields out of a foreign record, or raises the sentence that refuses it; used for runs and for rows."""
+"""Reads typed fields of a foreign record, or raises the sentence that refuses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNT = re.compile("[0-9]{1,18}", re.ASCII)
 
 @contextmanager
 def explain_shape_errors(place: Place, sentence: str) -> Iterator[None]:
-    """Turn an error of reading a shape into a `LoadError` that begins with `sentence` and names the key."""
+    """Turn an error of a shape into a `LoadError` that begins with `sentence` and names the key."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -46,7 +46,7 @@ def read_count(value: Any) -> int:
 
 
 def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
-    """Return an optional mapping, empty where absent: older versions and other writers leave parts out."""
+    """Return an optional mapping, empty if absent, as older versions and others leave it."""
     found = holder.get(key) if isinstance(holder, dict) else None
     return found if isinstance(found, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Reads what another tool said of the outputs in its file as a run with its rows; grades nothing."""
+"""Reads what another tool recorded about outputs as a run with rows; grades nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _is_absent(entry: OutputEntry) -> bool:
 def _number_samples(
     read: Callable[[], Iterable[OutputEntry]], parts: tuple[str, ...]
 ) -> Iterator[tuple[str, int, OutputEntry]]:
-    """Yield entries with their questions and samples: where the file numbers none, by their order."""
+    """Yield entries with their questions and samples; unnumbered ones count by order."""
     seen: Counter[tuple[str, str | None]] = Counter()
     for entry in read():
         names = (getattr(entry.series, part) for part in parts)
@@ -90,7 +90,7 @@ def _make_row(id_: str, sample: int, entry: OutputEntry) -> BareRow:
 
 @dataclass(slots=True)
 class _Tally:
-    """What the entries of a file come to: for each series the outcomes of each question, and each check's scores."""
+    """What a file's entries come to: outcomes by series and question, and checks' scores."""
 
     names: dict[str, dict[str, None]] = field(default_factory=dict)
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)

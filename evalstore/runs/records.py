@@ -1,4 +1,4 @@
-"""Opens a file that carries scores as a record: a run, rows that no run names, or results of another tool."""
+"""Opens a file that carries scores: a run, rows without one, or another tool's results."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _refuse_unread(path: Path, shape: FileFormat) -> None:
 
 
 def _make_bare_run(path: Path) -> Run:
-    """Return the run of rows that no aggregate names: what is known of it is the mean of its questions."""
+    """Return the run of rows without an aggregate, of which only the mean is known."""
     outcomes: dict[str, list[Outcome]] = {}
     for one in read_lone_rows(path):
         outcomes.setdefault(one.row.id, []).append((one.row.score, one.row.verdict))

@@ -1,4 +1,4 @@
-"""Opens outputs and runs behind a URL that the user typed, as copies in a temporary folder; sole user of fsspec.
+"""Opens outputs and runs behind a user's URL, as temporary copies; sole user of fsspec.
 
 Whoever answers there is a stranger: bytes and seconds are bounded.
 """
@@ -48,7 +48,7 @@ class UrlBudget(NamedTuple):
 
 
 class _CopyFolder:
-    """A temporary folder that is removed with the last path into it, and how files are copied there."""
+    """A temporary folder that goes with the last path into it, and how files are copied there."""
 
     def __init__(self, budget: UrlBudget, watch: Watch) -> None:
         self.path = Path(mkdtemp(prefix="evalstore-"))
@@ -69,7 +69,7 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
     @classmethod
     def from_url(cls, url: str, folder: _CopyFolder) -> RemoteFile:
-        """Return the file behind a URL, which is not asked for yet; `UsageError` for what is not a URL of a file."""
+        """Return the file behind a URL, without asking yet; `UsageError` for another URL."""
         # A blank would end the URL where it is shown, and urllib quotes the rest in its error.
         url = _BLANK.sub(lambda blank: quote(blank[0]), url) if url.startswith(_HTTP) else url
         match = _URL.fullmatch(_strip_query(url))
@@ -101,19 +101,22 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
 
 def _strip_query(url: str) -> str:
-    """Return a URL without query and fragment, which are no part of a file's name; other protocols have neither."""
+    """Return a URL without query and fragment, which are no part of a file's name."""
     return re.split("[?#]", url, maxsplit=1)[0] if url.startswith(_HTTP) else url
 
 
 def locate_file(name: Path | str, budget: UrlBudget | None = None, watch: Watch = iter) -> Path:
-    """Return the file that the user named: a path, or behind a URL, which takes no more than `budget`."""
+    """Return the file that the user named: a path, or a URL that takes at most `budget`."""
     if not isinstance(name, str) or not _URL.fullmatch(name):
         return Path(name)
     return RemoteFile.from_url(name, _CopyFolder(budget or UrlBudget(), watch))
 
 
 def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
-    """Copy what a URL names; `FileNotFoundError` where nothing is there, `LoadError` where it cannot be read."""
+    """Copy what a URL names.
+
+    `FileNotFoundError` where nothing is there, `LoadError` where it cannot be read.
+    """
     unfinished = target.with_name(f".{target.name}")
     try:
         with unfinished.open("wb") as copy:
@@ -133,7 +136,7 @@ def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
 
 
 def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
-    """Yield the bytes behind a URL; `LoadError` where they are too many, too late, or stop coming."""
+    """Yield the bytes behind a URL; `LoadError` if too many, too late, or cut off."""
     # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when
     # the time is over.
     pieces, is_over = queue.Queue[bytes | Exception](_MOST_WAITING), threading.Event()
@@ -172,7 +175,7 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
 def _send_pieces(
     url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Exception], is_over: threading.Event
 ) -> None:
-    """Put what lies behind a URL into a queue, then nothing, or what went wrong; ends soon when all `is_over`."""
+    """Put a URL's bytes into a queue, then nothing, or the error; ends when all `is_over`."""
 
     def put(piece: bytes | Exception) -> bool:
         while not is_over.is_set():

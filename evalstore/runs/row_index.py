@@ -1,4 +1,4 @@
-"""Finds the row of each question in a run: where it stands in its file is noted in a temporary database."""
+"""Finds the row of each question in a run, by a temporary database of places."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _RowPlace(NamedTuple):
 
 
 class RowIndex(Mapping[str, GradedRow]):
-    """The graded rows of a run by question, in file order; one is read when it is asked for, its samples as one.
+    """A run's graded rows by question, in order, read on request, all samples as one.
 
     Only one row is in memory: where the others stand is noted in a temporary file, which has no
     name. Raises `LoadError` at file:line for a line that is not a row, and `RefusedError` where a
@@ -101,7 +101,7 @@ class RowIndex(Mapping[str, GradedRow]):
         return self._count
 
     def find_rubric(self, id_: str) -> str:
-        """Return the reference of the rubric that graded a question, without reading its row; empty where none is."""
+        """Return the reference of the rubric that graded a question; empty if none did."""
         return _decode(self._database.execute(_RUBRIC_OF, (_encode(id_),)).fetchone()[0])
 
     def _find(self, id_: str) -> list[_RowPlace]:

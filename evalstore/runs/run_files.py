@@ -26,7 +26,7 @@ _PLAIN = re.compile(rf"[^/\\\x00]+(?:{'|'.join(map(re.escape, ROW_FORMATS))})")
 
 
 def read_aggregate(path: Path) -> dict[str, Any]:
-    """Read an aggregate without its embedded samples, which are skipped and returned as an empty list."""
+    """Read an aggregate without its embedded samples, which become an empty list."""
     record: dict[str, Any] = {}
     with open_unpacked(path) as file:
         stream = JsonStream(file, str(path))
@@ -43,7 +43,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
 
 
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
-    """Return the file with an aggregate's rows: a file beside it, or `path` itself when the samples are embedded.
+    """Return the file with an aggregate's rows: its neighbour, or `path` if embedded.
 
     evalstore's own aggregates name their file; those of others name a path elsewhere, of which the
     last part counts. Raises `LoadError` for a link: the user named the aggregate, and not what a
@@ -73,7 +73,7 @@ def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
 
 
 def find_aggregate(path: Path) -> Path:
-    """Return the aggregate of a run that is named by its samples, or by a folder of its own; any other path as it is.
+    """Return the aggregate of a run named by its samples or its folder; else the path.
 
     It lies beside the samples, and names them; `LoadError` where none does, or where a folder has
     no run, or several.
@@ -135,7 +135,7 @@ def is_existing_file(path: Path) -> bool:
 
 
 def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield (line, sample) for each sample embedded in an aggregate, streamed; each gets the aggregate's `model_id`."""
+    """Yield (line, sample) for each embedded sample, streamed, with the aggregate's `model_id`."""
     model = get_mapping(read_aggregate(path), "model_info").get("id")
     with open_unpacked(path) as file:
         stream = JsonStream(file, str(path))
@@ -159,7 +159,10 @@ def _check_name(name: Any) -> str:
 def read_json_objects(
     path: Path, span: OutputSpan | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
+    """Yield (line number, object) for every line that is not blank.
+
+    Anything else is a `LoadError` at file:line.
+    """
     file = str(path)
     lines = read_lines(path, span)
     return ((number, parse_json_object(line, Place(file, number))) for number, line in lines)

@@ -17,7 +17,7 @@ _ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.A
 
 
 def encode_name(name: str) -> str:
-    """Return the stored name of a file or folder `name`: what is not portable becomes `%` and two hex digits a byte."""
+    """Return the stored name for `name`: unportable bytes become `%` and two hex digits."""
     plain = quote(name, safe="").replace("~", "%7E")
     if plain[0] in "._-" or is_device_name(plain):
         plain = _percent_encode(plain[0]) + plain[1:]
@@ -25,13 +25,13 @@ def encode_name(name: str) -> str:
 
 
 def encode_whole_name(name: str) -> str:
-    """Return `name` with its whole stem percent-encoded, so that names that differ in case alone stay apart."""
+    """Return `name` with its stem percent-encoded: names that differ in case stay apart."""
     stem = strip_run_ending(name)
     return _percent_encode(stem) + name[len(stem) :]
 
 
 def strip_run_ending(name: str) -> str:
-    """Return the run that a file belongs to: its name without `.json`/`.jsonl` and without `_samples`."""
+    """Return a file's run: its name without `.json`/`.jsonl` and without `_samples`."""
     return _ENDING.sub("", name)
 
 

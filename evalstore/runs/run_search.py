@@ -18,7 +18,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", re.ASCII)
 
 
 def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
-    """Yield each run below a folder by its aggregate, or why it cannot be read, in the order of their paths."""
+    """Yield each run below a folder by its aggregate, or why it is unreadable, by path."""
     unlisted: list[OSError] = []
     for path in sorted(_iterate_json_files(folder, unlisted.append)):
         try:
@@ -37,7 +37,7 @@ def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
 
 
 def find_run_time(run: Run) -> datetime | None:
-    """Return when a run was made, in UTC: its seconds since 1970, or its ISO 8601 text; None for what is neither."""
+    """Return when a run was made, in UTC: seconds since 1970, or ISO 8601; else None."""
     try:
         if _SECONDS.fullmatch(run.at):
             return datetime.fromtimestamp(float(run.at), UTC)

@@ -1,4 +1,4 @@
-"""Reads a run to look at it: the outputs that are asked for, those first that went worst; holds no more of them."""
+"""Reads a run to look at it: the outputs that are asked for, the worst ones first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RANKS = {Verdict.FAIL: 0, Verdict.UNSCORED: 1, Verdict.PASS: 2}
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """Which outputs of a run: those that did not pass, those of one question, those that one check graded.
+    """Which outputs of a run: those that did not pass, of one question, or of one check.
 
     With `check` an output passes where that check does.
     """
@@ -51,7 +51,7 @@ class RowChoice:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run and the outputs in it that were asked for: `found` of `total`, of which `rows` are kept.
+    """A run and the outputs that were asked for: `found` of `total`, of which `rows` are kept.
 
     A question with samples has a row for each. Rows that fail stand first, then those without a
     score, each from the lowest score up; equal ones in the order of the run. `histogram` counts the
@@ -69,7 +69,7 @@ class RunView:
 
 @dataclass(slots=True)
 class RunReader:
-    """Reads the outputs of a run that `choice` has, once and in the order of the file, and counts them.
+    """Reads and counts the outputs of a run that `choice` has, in the order of the file.
 
     `found` and `total` are those so far: after an output was read, `total` is its number in the run,
     and `stored` how many of the run's outputs are in its record, and not their scores alone.
@@ -125,7 +125,7 @@ def read_chosen_rows(
 
 
 def read_kept_rows(view: RunView) -> RunReader:
-    """Return a reader of the outputs that a view kept, which in the end has counted all that it had."""
+    """Return a reader of a view's kept outputs, which in the end has counted all."""
     rows = (BareRow(row, is_stored=True, output_digest="") for row in view.rows)
     kept = len(view.rows)
     return RunReader(view.run, view.choice, rows, view.found - kept, view.total - kept)
@@ -147,7 +147,7 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
 
 @dataclass(frozen=True, slots=True)
 class CheckCorrection:
-    """The pass rate of one judged check without the errors of its judge, whose labelled rows were `good` and `bad`.
+    """A check's pass rate without its judge's errors, on `good` and `bad` labelled rows.
 
     `corrected` is None where it cannot be had; `problem` says why.
     """
@@ -163,7 +163,7 @@ class CheckCorrection:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRun:
-    """A run that was just written, and what went worst in it: at most three outputs that did not pass, of `failed`.
+    """A run just written, with at most three outputs that did not pass, of `failed`.
 
     `corrections` are those of its judged checks, where they were asked for.
     """
@@ -181,7 +181,7 @@ def find_worst(run: Run) -> WrittenRun:
 
 
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the questions that have no output, each with the reason, as far as they are asked for."""
+    """Yield the questions without an output, with the reason, as far as they are asked for."""
     if view.choice.check is not None:
         return
     for id_, reason in view.run.missing_outputs.items():

@@ -1,4 +1,4 @@
-"""Cuts a file of outputs into spans that are read each by itself: byte ranges that end where lines or row groups do."""
+"""Cuts a file of outputs into spans: byte ranges that end with lines or row groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHOLE_FILE, BYTE_RANGE = "file", "bytes"
 
 
 class OutputSpan(NamedTuple):
-    """A stretch of a file of outputs, from `start` up to `end` in its unit, and the SHA-256 of its bytes.
+    """A stretch of a file, from `start` to `end` in its unit, and the SHA-256 of its bytes.
 
     `first_line` is the number of its first line, from 1, by which messages name the lines of the
     file.
@@ -43,7 +43,7 @@ def keep_whole(path: Path) -> CutFile:
 
 
 def cut_lines(path: Path, size: int) -> CutFile:
-    """Cut a file behind the first end of a line that lies `size` bytes or more behind the cut before.
+    """Cut a file behind the first end of a line at least `size` bytes behind the last cut.
 
     A line longer than `size` is a span of its own; an empty file is one empty span.
     """
@@ -63,7 +63,7 @@ def cut_lines(path: Path, size: int) -> CutFile:
 
 
 def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
-    """Cut a file at some offsets, of which 0 is the first, each with the number of the first line behind it."""
+    """Cut a file at offsets from 0 on, each with the number of its first line."""
     whole, spans = hashlib.sha256(), list[OutputSpan]()
     with open_user_file(path) as file:
         size = file.seek(0, SEEK_END)
@@ -79,7 +79,10 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
 
 
 def compute_span_sha256(path: Path, span: OutputSpan) -> str:
-    """Return the SHA-256 of the bytes that a span has now: a whole file to its end, of a shorter file what is left."""
+    """Return the SHA-256 of a span's bytes now.
+
+    A whole file is read to its end, of a shorter file what is left.
+    """
     found = hashlib.sha256()
     with open_user_file(path) as file:
         for block in _read_blocks(

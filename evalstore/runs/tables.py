@@ -15,7 +15,7 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def build_columns(run: Run) -> dict[str, list[Any]]:
-    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, and two for each check.
+    """Return columns by name: id, sample, score (0 to 1, or None), passed, and checks'.
 
     `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the
     order of the run; a check that did not grade a row has None there.
@@ -43,7 +43,10 @@ def build_columns(run: Run) -> dict[str, list[Any]]:
 
 
 def build_frame(run: Run) -> Any:
-    """Return a pandas `DataFrame` of nullable columns; raises `RefusedError` where pandas is not installed."""
+    """Return a pandas `DataFrame` of nullable columns.
+
+    Raises `RefusedError` where pandas is not installed.
+    """
     pd = _import_library("pandas")
     types = {"score": "Float64", "passed": "boolean", "sample": "Int64"}
     columns: dict[str, Any] = {}

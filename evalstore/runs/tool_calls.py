@@ -15,7 +15,7 @@ _FORM = 'a call is {"name": "…", "args": {…}}'
 
 
 def read_calls(value: Any, place: Place) -> ToolCalls | None:
-    """Return recorded calls unchanged, after checking that each has a name; None when none were recorded (`[]` was)."""
+    """Return recorded calls unchanged if each has a name; None when none were recorded."""
     if value is None:
         return None
     if not isinstance(value, list):
@@ -36,7 +36,7 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
 
 
 def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
-    """Return the calls of a transcript as `{name, args}`, in order; None when no message has `tool_calls`."""
+    """Return a transcript's calls as `{name, args}`; None when no message has `tool_calls`."""
     recorded = [
         message["tool_calls"] for message in messages if message.get("tool_calls") is not None
     ]
@@ -48,7 +48,7 @@ def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCa
 
 
 def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
-    """Yield calls as messages of Every Eval Ever hold them: an id, a name, and arguments that are all text."""
+    """Yield calls as Every Eval Ever has them: an id, a name, and arguments of text."""
     for number, call in enumerate(calls, 1):
         arguments = _call_arguments(call)
         yield {

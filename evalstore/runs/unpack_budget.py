@@ -1,4 +1,4 @@
-"""Bounds what reading a packed file takes, by its size: a few kilobytes must not take minutes or gigabytes."""
+"""Bounds what reading a packed file takes by its size: no minutes for a few kilobytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALWAYS = 16 << 20
 
 
 class UnpackBudget:
-    """The bytes that one file may unpack to, and the steps that it may take to find its values in them."""
+    """The bytes that one file may unpack to, and the steps to find its values in them."""
 
     def __init__(self, size: int, place: Place, *, steps: int, advice: str) -> None:
         """Begin with the size of the packed file, each of whose bytes may take so many steps.
@@ -25,11 +25,11 @@ class UnpackBudget:
         self._place, self._advice = place, advice
 
     def spend_bytes(self, size: int) -> None:
-        """Take bytes that were or will be unpacked; `LimitError` when they are more than the file may have."""
+        """Take bytes to unpack; `LimitError` when they are more than the file may have."""
         self._spend(self._bytes, size, "unpacks to more than {:,} bytes")
 
     def spend_steps(self, steps: int) -> None:
-        """Take steps of a reader, about 0.1 µs each; `LimitError` when they are more than the file may have."""
+        """Take steps of a reader, about 0.1 µs each; `LimitError` for too many."""
         self._spend(self._steps, steps, "takes more than {:,} steps to read")
 
     def _spend(self, budget: SharedBudget, amount: int, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The values of a run: which artifacts graded which outputs, and the result per row and in total; does no I/O."""
+"""The values of a run: what graded which outputs, and the results; does no I/O."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StoredOutput:
 
 @dataclass(frozen=True, slots=True)
 class GradedRow:
-    """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty.
+    """A question's output and grade; `rubric` is a reference of `Run.rubrics`, or empty.
 
     `input` is the question in the words of the dataset, and `asked` what the record of the output
     says was asked, where that differs from it (None: it does not, or the record does not say).
@@ -116,7 +116,7 @@ class GradedRow:
 
     @property
     def pass_share(self) -> Fraction:
-        """The share of the scored samples that pass: 1 or 0 of a single output; 0 without a score."""
+        """The share of scored samples that pass: 1 or 0 of one output; 0 without a score."""
         if not self.samples:
             return _PASSED if self.score is not None and self.verdict is Verdict.PASS else _FAILED
         scored = [row for row in self.samples if row.score is not None]
@@ -147,13 +147,13 @@ class GradedRow:
 
 
 def digest_plain_text(text: str) -> str:
-    """Return `GradedRow.output_digest` of an output without tool calls, by its text as canonical JSON."""
+    """Return `GradedRow.output_digest` of a text without tool calls, as canonical JSON."""
     return hashlib.sha256(f"[{text},null]".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
+    """One check over all rows: its mean score (None without any), and how many failed.
 
     `errors` are those of the unscored that could not be graded; the others had nothing to grade.
     `partial` are those of the scored in which a check of a composite's rubric could not be graded,
@@ -175,7 +175,7 @@ class CheckSummary:
 
     @property
     def coverage(self) -> Coverage:
-        """How many outputs it was asked for, and how many it graded, and all of it where it is a composite."""
+        """How many outputs it was asked for, and how many it graded as a whole."""
         return Coverage(self.scored - self.partial - self.hollow, self.scored + self.unscored)
 
     @property
@@ -218,7 +218,7 @@ class SeriesMean:
 
 
 def register_readers(**readers: Callable[[Any], Any]) -> None:
-    """Say how a `Run` reads its own files: what reads runs builds them, so it stands above this module."""
+    """Say how a `Run` reads its own files; what reads runs is above this module."""
     _READERS.update(readers)
 
 
@@ -392,13 +392,13 @@ class Run(PageValue):
 
     @property
     def unreleased(self) -> bool:
-        """Whether its dataset, a rubric or a judge had no release: it was read from a file, or from a commit."""
+        """Whether its dataset, a rubric or a judge was read from a file or a commit."""
         pins = (self.dataset, *self.rubrics, *self.judges)
         return any(pinned is not None and pinned.tag is None for pinned in pins)
 
     @property
     def coverage(self) -> Coverage:
-        """How many gradings its rubrics ask for, and how many were made: what has nothing to grade is in no mean."""
+        """How many gradings its rubrics ask for, and how many were made."""
         found = [check.coverage for check in self.checks.values()]
         return Coverage(sum(one.graded for one in found), sum(one.asked for one in found))
 
@@ -414,7 +414,7 @@ class Run(PageValue):
 
     @property
     def failed_gradings(self) -> int:
-        """How many of the gradings failed: a judge that did not answer, a program that is not there."""
+        """How many gradings failed: a judge did not answer, a program is missing."""
         return sum(check.failed_gradings for check in self.checks.values())
 
     @property
@@ -429,7 +429,7 @@ class Run(PageValue):
 
     @property
     def silent_check(self) -> tuple[str, int]:
-        """The check that failed at every output that it was for, and their number; of several the one with the most."""
+        """The check that failed at every output, and their number; the most of several."""
         sizes = {id_: check.gradings for id_, check in self.checks.items()}
         silent = [id_ for id_ in sizes if self.checks[id_].failed_gradings == sizes[id_]]
         worst = max(silent, key=sizes.__getitem__, default="")
@@ -455,7 +455,7 @@ def withhold_score(run: Run, most: Fraction) -> Run:
 
 
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
-    """Return one row for all samples of a question, in the order of their numbers; a single one stays as it is."""
+    """Return one row for all samples of a question, in order; a single one stays as it is."""
     if len(rows) == 1:
         return rows[0]
     samples = tuple(sorted(rows, key=lambda row: row.sample))

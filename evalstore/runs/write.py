@@ -1,4 +1,4 @@
-"""Writes a run: rows as they come, the aggregate last, under new names; nothing is ever overwritten."""
+"""Writes a run under new names, rows as they come, the aggregate last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DraftFile(BufferedRandom):
         return super().write(data)
 
     def finish(self) -> None:
-        """Wait until the disk has all, and read it back; `RefusedError` where that is not what was written."""
+        """Wait for the disk and read all back; `RefusedError` where that is different."""
         self.flush()
         os.fsync(self.fileno())
         self.seek(0)
@@ -102,7 +102,7 @@ class DraftFolder:
 
     @contextmanager
     def open_file(self, stem: str) -> Iterator[DraftFile]:
-        """Open a new hidden file, which is gone at the end; its lock keeps other processes from removing it."""
+        """Open a new hidden file, gone at the end, that a lock keeps others from removing."""
         file = self._make_file(stem)
         try:
             yield file
@@ -183,7 +183,7 @@ class DraftFolder:
 
 @contextmanager
 def open_drafts(path: Path) -> Iterator[DraftFolder]:
-    """Open a folder, made if absent, to make files in it; those that killed processes left there are removed."""
+    """Open a folder, made if absent, for new files, without those of killed processes."""
     path.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -229,7 +229,7 @@ class RunWriter:
             raise make_write_error(error, str(self.folder.path)) from None
 
     def publish(self, run: Run) -> Run:
-        """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths.
+        """Publish the rows, then the aggregate, under a free name; return `run` with paths.
 
         Each is read back first. The suffix of `run.samples` says in which format rows are written.
         """
@@ -249,7 +249,7 @@ class RunWriter:
 
     @contextmanager
     def _finish_rows(self, format_: RowFormat) -> Iterator[DraftFile]:
-        """Give the rows in their format, on the disk: the lines, or a hidden file that is made of them."""
+        """Give the rows in their format, on the disk: the lines, or a file made of them."""
         self.rows.finish()
         if format_.write is None:
             yield self.rows
@@ -284,7 +284,10 @@ class RunWriter:
 
 @contextmanager
 def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
-    """Open a writer in `folder` (created if absent); unpublished rows, also those of killed processes, are removed."""
+    """Open a writer in `folder` (created if absent).
+
+    Unpublished rows, also those of killed processes, are removed.
+    """
     with ExitStack() as opened:
         with refuse_disk_errors(folder):
             drafts = opened.enter_context(open_drafts(folder))

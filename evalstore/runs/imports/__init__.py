@@ -1,1 +1,1 @@
-"""Reads outputs as other tools store them, a module a tool; and tells what contains them, and what a file may be."""
+"""Reads outputs as other tools store them, a module a tool, and tells what a file may be."""

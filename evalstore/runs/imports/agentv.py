@@ -1,4 +1,4 @@
-"""Reads results of AgentV, a test on each line: its output is in the line, or in a file that the line names.
+"""Reads results of AgentV, a test on each line, with its output or the name of its file.
 
 A line has no `assertions`: they stand in its `scores[]`, one for each grader. `output` is a text or
 a list of messages. Since 4.42 the index of a run names the file of the answer, below the index.

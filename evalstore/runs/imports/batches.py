@@ -1,4 +1,4 @@
-"""Reads batches of an OpenAI-compatible API or of Anthropic, and conversations with ids: outputs without a verdict.
+"""Reads batches of OpenAI-like APIs or Anthropic, and conversations: outputs, no verdicts.
 
 Requests and responses are joined by their `custom_id`, where a file has both, as in
 `cat requests.jsonl responses.jsonl > both.jsonl`; responses alone do not say what was asked.
@@ -38,7 +38,7 @@ def is_batch(names: AbstractSet[str]) -> bool:
 
 
 def is_conversation(names: AbstractSet[str]) -> bool:
-    """Whether a row with these keys is a conversation with an id, whose last message is the output."""
+    """Whether a row with these keys is a conversation with an id, which ends with the output."""
     return {"id", "messages"} <= names and "output" not in names
 
 
@@ -105,7 +105,7 @@ def _name_failure(result: Mapping[str, Any], response: Mapping[str, Any]) -> str
 
 
 def _read_body(body: Mapping[str, Any], place: Place) -> Output | None:
-    """Return the answer in the words of chat completions, completions, responses, or Anthropic's messages."""
+    """Return the answer of chat completions, completions, responses, or Anthropic's messages."""
     choices = body.get("choices")
     if isinstance(choices, list) and choices:
         first = choices[0]

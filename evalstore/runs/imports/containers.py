@@ -1,4 +1,4 @@
-"""Tells what holds a file's rows (an archive, an object, lines, a table), which keys they have, and reads them.
+"""Tells what contains a file's rows (archive, object, lines, table), and reads them.
 
 A row stands on a line, in an array, in a list of a document, or in a table: whoever knows a format
 says how one row is read, and not what holds it.
@@ -75,7 +75,7 @@ def has_lines(path: Path) -> bool:
 
 
 def read_names(path: Path, kind: str, places: Collection[str]) -> Iterator[str]:
-    """Yield an archive's member names, the columns of a table, or the keys of a text's first object.
+    """Yield an archive's member names, a table's columns, or the keys of a first object.
 
     Of a value at one of the `places` (`results`, `results.results`) the keys are yielded, too: of
     an object as `results.stats`, of a list's first item as `results[].vars`. The first item of an
@@ -162,7 +162,7 @@ def _read_items(stream: JsonStream, fields: Collection[str] | None) -> Iterator[
 
 
 def read_records(path: Path) -> Iterator[tuple[Place, Sequence[str] | LoadError]]:
-    """Yield the records of a table, its header first; one that is no CSV or no UTF-8 with the reason."""
+    """Yield the records of a table, its header first; a broken one is its reason."""
     csv.field_size_limit(LINE_LIMIT)
     with open_unpacked(path) as file:
         head = file.read(_HEAD).partition(b"\n")[0].decode("utf-8", "replace")

@@ -17,7 +17,7 @@ _EPOCH = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
 class Series(NamedTuple):
-    """The names that tell several outputs to one question apart; None where the file has no such name."""
+    """The names that tell several outputs to a question apart; None where a file has none."""
 
     model: str | None = None
     prompt: str | None = None
@@ -27,7 +27,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """A question without an output, and the reason; without an id it is a row that could not be read."""
+    """A question without an output, and the reason; without an id it is an unreadable row."""
 
     id: str
     line: int
@@ -35,7 +35,7 @@ class MissingOutput:
 
 
 class RecordedGrade(NamedTuple):
-    """What the tool that wrote a file said of one output: its score, its verdict, and each of its checks.
+    """What the tool that wrote a file recorded of an output: score, verdict, and checks.
 
     `stated` is a score that the file says of the same output in another place; None where it does
     not.
@@ -50,7 +50,7 @@ class RecordedGrade(NamedTuple):
 
 
 class RecordedMean(NamedTuple):
-    """A mean that a file says of its rows: of one check, of one configuration, or of all; scores, or passes."""
+    """A mean that a file gives for its rows: by check, by configuration, or of all."""
 
     name: str
     value: Fraction
@@ -60,7 +60,7 @@ class RecordedMean(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """What a file says of itself; `status` is what ended its log before its end, empty of a whole one."""
+    """What a file says about itself; `status` is what ended its log early, or empty."""
 
     name: str = ""
     model: str = ""
@@ -70,7 +70,7 @@ class FileFacts(NamedTuple):
 
 
 class OutputEntry(NamedTuple):
-    """One output of a file, or its absence, with the series that it belongs to; of an unread one nobody knows it.
+    """One output of a file, or its absence, with its series; an unread one's is unknown.
 
     `grade` is what the file says of it, where it says something.
     """
@@ -105,7 +105,7 @@ def make_entry(  # noqa: PLR0913  # what a row records
 
 
 def make_unread_entry(error: LoadError, id_: Any = None) -> OutputEntry:
-    """Return the entry of a row that cannot be read: its question, as far as it says, has no output."""
+    """Return the entry of an unreadable row: its question, if it says one, has no output."""
     place = error.place or Place("")
     line = place.line or 0
     where = f"line {line}" if line else make_excerpt(place.file.rpartition("/")[2], EXCERPT)
@@ -114,12 +114,12 @@ def make_unread_entry(error: LoadError, id_: Any = None) -> OutputEntry:
 
 
 def read_id(value: Any) -> str | None:
-    """Return an id as text: texts as they are, whole numbers as their digits, None for anything else."""
+    """Return an id as text: a text, or a whole number's digits; None for anything else."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def read_asked(value: Any) -> str:
-    """Return what was asked as one text: a text, or messages, of which the content is taken; empty for anything else.
+    """Return what was asked as one text, of a text or of messages; empty for anything else.
 
     Messages may be written as the text of a JSON list, as templates of chats are.
     """

@@ -1,4 +1,4 @@
-"""Reads the output items of OpenAI's hosted evals as their API listed them: answers, and the verdict of each criterion.
+"""Reads output items of OpenAI's hosted evals: answers, and each criterion's verdict.
 
 The shapes are those of the API's published types; the service closed on 30 November 2026.
 """

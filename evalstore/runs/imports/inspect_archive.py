@@ -38,7 +38,7 @@ _BROKEN = (
 
 
 class Archive:
-    """An open archive: its members by name (of several with one name the last counts), and their content as streams."""
+    """An open archive: its members by name (the last of several), and their content as streams."""
 
     def __init__(self, file: zipfile.ZipFile, name: str, budget: UnpackBudget) -> None:
         self.name, self._budget = name, budget
@@ -49,7 +49,7 @@ class Archive:
 
     @contextmanager
     def open_member(self, member: str) -> Iterator[JsonStream]:
-        """Open a member for reading; `LimitError` when the archive takes more steps than its size allows."""
+        """Open a member for reading; `LimitError` for more steps than its size allows."""
         place = self.place_of(member)
         with ArchiveMember(self._file, self.members[member], place) as source:
             self._budget.spend_steps(_MEMBER_STEPS)
@@ -68,7 +68,7 @@ class Archive:
 
 
 class ArchiveMember(RawIOBase):
-    """A member's bytes, no more than it announces; `LoadError` where they are damaged or not as announced."""
+    """A member's bytes, no more than announced; `LoadError` if they are damaged or others."""
 
     def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
         self._place, self._announced = place, member
@@ -94,7 +94,7 @@ class ArchiveMember(RawIOBase):
         return data
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
-        """Open what `zipfile` cannot unpack, or only without bounds: the packed bytes are read as if merely stored."""
+        """Open what `zipfile` cannot unpack with bounds: packed bytes are read as if stored."""
         packed = copy.copy(self._announced)
         packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
         del packed.CRC  # it is that of the unpacked bytes
@@ -103,7 +103,10 @@ class ArchiveMember(RawIOBase):
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open a zip archive; `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory."""
+    """Open a zip archive.
+
+    `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory.
+    """
     with open_user_file(path) as raw:
         with _explain_damage(Place(str(path)), _BROKEN):
             file = zipfile.ZipFile(raw)

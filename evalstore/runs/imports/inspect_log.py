@@ -1,4 +1,4 @@
-"""Reads logs of Inspect AI, as an archive (`.eval`) or as one JSON document, as a stream of samples.
+"""Reads logs of Inspect AI, an archive (`.eval`) or a JSON document, as a stream of samples.
 
 The package `inspect_ai` is not used: it unpacks without bounds (130 KB have filled 4 GB), takes
 twenty times as long (11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the
@@ -154,7 +154,7 @@ def _make_facts(found: dict[str, Any]) -> FileFacts:
 
 
 def _list_claims(scores: Any) -> Iterator[RecordedMean]:
-    """Yield the means that a log says of its scorers, but for those over reduced epochs of another kind."""
+    """Yield the means that a log gives for its scorers, save those over reduced epochs."""
     for one in scores if isinstance(scores, list) else ():
         if not isinstance(one, dict) or one.get("reducer") not in {None, "mean"}:
             continue

@@ -1,4 +1,4 @@
-"""Reads samples that lm-evaluation-harness logs (`samples_TASK_TIME.jsonl`), a document and a filter on each line.
+"""Reads samples that lm-evaluation-harness logs, a document and a filter on each line.
 
 The output is the first response. Where the model was asked for likelihoods, it is the continuation
 that is likeliest of several, or the only one if the model would say it; else there is none. The
@@ -98,12 +98,12 @@ def _asks_for_likelihood(row: Mapping[str, Any]) -> bool:
 
 
 def _is_greedy(response: Any) -> bool:
-    """Whether the model itself would have said the continuation, as the log says beside its likelihood."""
+    """Whether the model itself would have said the continuation, by the log's mark."""
     return isinstance(response, list) and response[1:] in (["True"], [True])
 
 
 def _unwrap(response: Any) -> Any:
-    """Return the first of the repeated responses to a request: a text, or a likelihood with its greediness."""
+    """Return the first response to a request: a text, or a likelihood with its greediness."""
     if not isinstance(response, list) or not response:
         return response
     first = response[0]

@@ -1,4 +1,4 @@
-"""Reads logs of openai/evals: a first line with the `spec`, then events, of which several belong to one sample.
+"""Reads logs of openai/evals: a first line with the `spec`, then events of samples.
 
 What was sampled and how it was graded stand on lines of their own: a sample is put together from
 its `sampling` and its `match` or `metrics` events, in the order in which the samples first appear.

@@ -61,7 +61,7 @@ _ENOUGH = 4
 
 
 def is_result_file(names: AbstractSet[str]) -> bool:
-    """Whether a document with these keys (`results.results[].vars`: of its first result) holds results."""
+    """Whether a document with these keys has results; `results.results[].vars` is of the first."""
     return any(len(names & own) >= _ENOUGH for own in _OWN_BELOW)
 
 
@@ -85,7 +85,7 @@ def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
 
 
 def _read_grade(result: Mapping[str, Any]) -> RecordedGrade | None:
-    """Return what the graders of promptfoo said; nothing of a result that none of them could grade."""
+    """Return what promptfoo's graders said; nothing of a result that none could grade."""
     said = get_mapping(result, "gradingResult")
     passed = read_passed(said.get("pass", result.get("success")))
     score = read_score(said.get("score", result.get("score")))
@@ -135,7 +135,7 @@ def _find_id(result: Mapping[str, Any]) -> str | None:
 
 
 def _list_asked(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the prompt as it was sent, and the variables that its template took, of which one is the question."""
+    """Return the prompt as sent and its template's variables, of which one is the question."""
     prompt = result.get("prompt")
     sent = read_asked(prompt.get("raw") if isinstance(prompt, dict) else prompt)
     test = result.get("testCase")

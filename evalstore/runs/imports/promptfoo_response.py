@@ -17,7 +17,7 @@ _PARTS = frozenset({"text", "functionCall", "thoughtSignature", "thought"})
 
 
 def read_response_output(response: Any, place: Place) -> Output | None:
-    """Return the output of a response, which is an object or the output itself; None when there is none."""
+    """Return the output of a response, an object or the output itself; None without one."""
     raw = response.get("output") if isinstance(response, dict) else response
     if raw is None:
         return None
@@ -58,7 +58,10 @@ def _arguments_of_call(arguments: Any) -> Mapping[str, Any]:
 
 
 def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
-    """Return the text of an output and the calls in it; a JSON answer that merely has names and arguments has none."""
+    """Return an output's text and its calls.
+
+    A JSON answer that merely has names and arguments has none.
+    """
     if isinstance(raw, str):
         return raw, []
     if _is_function(raw):
@@ -89,7 +92,7 @@ def _are_calls(calls: Any) -> bool:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether a value is a function's name with its arguments, which OpenAI writes as the text of a JSON object."""
+    """Whether a value is a function's name and arguments, which OpenAI writes as JSON text."""
     return (
         isinstance(value, dict)
         and value.keys() == {"name", "arguments"}
@@ -98,7 +101,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Whether a value is a part of an answer of Google's: a text or a function call, and nothing that is neither."""
+    """Whether a value is a part of Google's answer: a text or a function call."""
     if not isinstance(part, dict) or not part.keys() <= _PARTS:
         return False
     if "functionCall" not in part:

@@ -1,4 +1,4 @@
-"""Reads one row of a longer JSON text: what is wrong with it is said of it alone, and the text goes on behind it."""
+"""Reads one row of a longer JSON text; an error is about that row, and reading goes on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTPUTS = frozenset(
 
 
 def parse_lenient_object(line: bytes, place: Place) -> Mapping[str, Any]:
-    """Return the object that a line of another tool is, with null for a number that is NaN or infinite."""
+    """Return the object of another tool's line, with null for NaN and the infinities."""
     try:
         return parse_json_object(line, place)
     except LoadError:
@@ -34,7 +34,7 @@ def parse_lenient_object(line: bytes, place: Place) -> Mapping[str, Any]:
 
 
 def read_item(stream: JsonStream, fields: Collection[str] | None) -> Mapping[str, Any] | LoadError:
-    """Return the next object of a stream, or why it is none; the stream is behind it in any case."""
+    """Return the next object of a stream, or why it is none; the stream goes on behind it."""
     place = stream.locate()
     if stream.peek() != "{":
         stream.skip()

@@ -1,4 +1,4 @@
-"""Reads tables of results that pandas writes for MLflow and Ragas: a row an output, and a column a metric.
+"""Reads tables of results that pandas writes for MLflow and Ragas: a column for each metric.
 
 A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows. MLflow
 has a column `NAME/value` for what a scorer found and for what was expected, which only its
@@ -57,7 +57,7 @@ _RAGAS_OWN = frozenset(
 
 
 def is_split_table(names: AbstractSet[str]) -> bool:
-    """Whether a document with these keys is a table as MLflow logs it: `columns`, and `data` row by row."""
+    """Whether a document with these keys is MLflow's table: `columns`, and `data` by row."""
     return {"columns", "data"} <= names
 
 
@@ -153,14 +153,14 @@ def _read_row(
 
 
 def _list_parts(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a question that is several by name, as MLflow hands `inputs` to a function."""
+    """Yield the texts of a question with several by name, as MLflow's `inputs`."""
     value = next((row[name] for name in _ASKED if row.get(name) is not None), None)
     if isinstance(value, dict) and "messages" not in value:
         yield from (one for one in value.values() if isinstance(one, str))
 
 
 def _read_first(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """Return the first value of a row under these names as text: messages by their content, else as JSON."""
+    """Return the first value under these names as text: messages' content, else JSON."""
     value = next((row[name] for name in names if row.get(name) is not None), None)
     if isinstance(value, str) and value[:1] in {"[", "{"}:
         try:

@@ -41,7 +41,7 @@ class SeriesFilter:
 
     @property
     def single_parts(self) -> tuple[str, ...]:
-        """The parts in which all outputs of a run must agree: all but the epochs, which are samples."""
+        """The parts in which all outputs of a run must agree: all but epochs."""
         return tuple(
             part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model)
         )
@@ -59,13 +59,16 @@ class SeriesFilter:
 
 @dataclass(slots=True)
 class SeriesNames:
-    """The first name of each part among the wanted entries of a stretch of a file; `wanted`: there is such an entry."""
+    """The first name of each part among a stretch's wanted entries.
+
+    `wanted`: there is such an entry.
+    """
 
     first: dict[str, str] = field(default_factory=dict)
     wanted: bool = False
 
     def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
-        """Add the names of another stretch; False where the two differ in one of the parts `alike`."""
+        """Add another stretch's names; False if the two differ in a part of `alike`."""
         self.wanted |= other.wanted
         names = {part: name for part, name in other.first.items() if part in alike}
         return all(self.first.setdefault(part, name) == name for part, name in names.items())
@@ -77,7 +80,7 @@ def filter_entries(
     file: str,
     names: SeriesNames | None = None,
 ) -> Iterator[OutputEntry]:
-    """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none.
+    """Yield the wanted entries; raises `RefusedError` for several series, or none.
 
     With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them
     need be wanted.

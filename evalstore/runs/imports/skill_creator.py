@@ -1,4 +1,4 @@
-"""Reads gradings of skill-creator (`grading.json` of one run, `benchmark.json` of many), as its graders write them.
+"""Reads gradings of skill-creator: `grading.json` of one run, `benchmark.json` of many.
 
 They hold what a grader said of each statement, with its evidence, and no output: they can be shown
 and compared, and hold nothing to grade again. A statement is a check by its own words. Graders call
@@ -61,7 +61,7 @@ PLACES = (*_STATEMENTS, "runs", "configurations", "run_summary", "summary")
 
 
 class _Graded(NamedTuple):
-    """One run that was graded, as its file has it: the eval, its configuration, and the object that holds the rest."""
+    """One graded run as its file has it: the eval, its configuration, and the rest."""
 
     eval: str
     configuration: str | None
@@ -97,7 +97,7 @@ def read_gradings(path: Path) -> Iterator[OutputEntry]:
 
 
 def read_benchmark_facts(path: Path) -> FileFacts:
-    """Return what a benchmark says of itself, and the pass rate that it says each configuration has."""
+    """Return what a benchmark says about itself, and each configuration's pass rate."""
     record = _read_record(path)
     metadata = get_mapping(record, "metadata")
     has_runs = any(key in record for key in ("runs", "configurations", *_STATEMENTS))
@@ -180,7 +180,7 @@ def _list_runs(runs: Any, configuration: str | None, place: Place) -> Iterator[_
 
 
 def _read_grade(run: Mapping[str, Any], place: Place) -> RecordedGrade:
-    """Return what was said of a run: the share of its statements that hold, else the share that it says."""
+    """Return what was said about a run: the share of its true statements, else as it says."""
     key = next((key for key in _STATEMENTS if key in run), None)
     statements = (run[key] if key else None) or []
     if not isinstance(statements, list) or not all(isinstance(one, dict) for one in statements):
@@ -204,7 +204,7 @@ def _read_check(statement: Mapping[str, Any]) -> CheckResult:
 
 
 def _find_rate(summary: Any) -> Fraction | None:
-    """Return the pass rate that a summary says: a number, or a mean among other figures, or passed of a total."""
+    """Return a summary's pass rate: a number, a mean, or passed of a total."""
     rate = summary.get(_RATE) if isinstance(summary, dict) else None
     if isinstance(rate, dict):
         rate = rate.get("mean")
@@ -219,7 +219,7 @@ def _find_first(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 def _find_eval(record: Mapping[str, Any], path: Path) -> str:
-    """Return the eval that a grading is of: as it says, or by the folders that skill-creator puts it in.
+    """Return the eval of a grading: as it says, or by skill-creator's folders.
 
     Those are `eval-1/with_skill/run-1`.
     """
