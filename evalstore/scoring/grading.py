@@ -1,4 +1,4 @@
-"""Resolves and pins the artifacts of one run, prepares its rubrics, and grades single outputs under them."""
+"""Resolves and pins a run's artifacts, prepares its rubrics, and grades single outputs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ArtifactResolver:
     _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
 
     def resolve(self, ref: str) -> Resolved:
-        """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
+        """Resolve a reference once; a floating one is noted, or refused by the settings."""
         # Resolve once: a branch may move, and a file be edited, while a long run is graded.
         if ref not in self._resolved:
             resolved = (self.find or self.store.resolve)(ref)
@@ -100,7 +100,7 @@ class ArtifactResolver:
 
     @property
     def context(self) -> CheckContext:
-        """What checks are graded with: these artifacts and judges, as strictly as the store says."""
+        """What checks are graded with: these artifacts and judges, as strictly as set."""
         return CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
 
     @property
@@ -209,7 +209,7 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
 
 
 def format_exact_ref(resolved: Resolved) -> str:
-    """Return the reference that will name the same content tomorrow; a working file has only its name."""
+    """Return the reference that will name the same content tomorrow; a file has its name."""
     # A working file has no pin but its name, a revision its commit, everything else its version.
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
@@ -246,7 +246,9 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
     asked: str | None = None,
     is_other: bool = False,
 ) -> GradedRow:
-    """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`.
+    """Grade one output into a row; without a rubric it is unscored.
+
+    A broken rubric is a `SchemaError`.
 
     `asked` is what its record says was asked; `is_other`: that is not the question.
     """
@@ -276,7 +278,7 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
 
 
 def _explain_no_rubric(question: Question) -> RubricResult:
-    """Return the result of a question without a rubric; where its row is broken, that is a grading that failed."""
+    """Return the result of a question without a rubric; a broken row is a failed grading."""
     if not question.broken:
         return _NO_RUBRIC
     reason = f"{QUESTION_BROKEN}{question.broken}"

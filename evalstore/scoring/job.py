@@ -1,4 +1,4 @@
-"""Scores stored outputs under the rubrics of a dataset in one pass, and writes the run; reads no clock."""
+"""Scores stored outputs by a dataset's rubrics in one pass, and writes the run; no clock."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _OF_PINS = frozenset({"pin-behind"})
 
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """All parts of one run, before the first output is graded; `run` is the run without its sums."""
+    """All parts of one run before the first output is graded; `run` has no sums yet."""
 
     run: Run
     samples: Path
@@ -75,7 +75,7 @@ class ScoringJob:
     options: ScoringOptions
 
     def write_run(self, out: Path) -> Run:
-        """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
+        """Grade, ask for missing replies and repeat; then publish the run in `out`."""
         self.refuse_links(out)
         # A pass without all replies leaves no file behind: the draft is dropped, and graded anew
         # after asking.
@@ -101,7 +101,7 @@ class ScoringJob:
             refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
-        """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing.
+        """Return the judge calls that scoring would make, and the notes; makes no call.
 
         Raises `UnmetSettingError` where nobody can say what would be asked of which model.
         """
@@ -139,7 +139,7 @@ class ScoringJob:
     def finish_run(
         self, tally: RunTally, pairs: OutputMatcher, used: UsedReferences, judges: JudgeRecord
     ) -> Run:
-        """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
+        """Return the finished run, but without a score where too many gradings failed."""
         most = self.options.max_ungraded
         run = withhold_score(finish_run(self.run, tally, pairs, used, judges), most)
         if most == MAX_UNGRADED:
@@ -188,7 +188,7 @@ def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> Prepared
 def open_job(
     dataset: str, outputs: Path, store: ArtifactStore, options: ScoringOptions
 ) -> Iterator[ScoringJob]:
-    """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
+    """Open a scoring job: artifacts validated, questions indexed, cache of replies opened.
 
     `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
     `{id, output, tool_calls?}`. Raises `FindingsError` where something is found and the settings
@@ -261,7 +261,7 @@ def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
 
 
 def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
-    """Return an output, which names what all have in common; raises `LoadError` for a file without outputs."""
+    """Return an output, which names what all share; raises `LoadError` without any."""
     missing = ""
     for found in read_outputs(samples, choice):
         if isinstance(found, StoredOutput):
@@ -301,7 +301,7 @@ def _start_run(
 
 
 def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
-    """Return the pin of the dataset; of rows that no commit holds it says what they are, as no digest does."""
+    """Return the dataset's pin; of uncommitted rows it says what they are."""
     pinned = pin_resolved(resolved)
     if pinned.commit is not None or "rows" not in resolved.artifact.value:
         return pinned
@@ -309,7 +309,10 @@ def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
 
 
 def describe_harness(store: ArtifactStore) -> dict[str, str]:
-    """Return versions, and settings that can move a score; the engines of checks are added when they have graded."""
+    """Return versions and settings that can move a score.
+
+    The engines of checks are added when they have graded.
+    """
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return {
         "evalstore": VERSION,

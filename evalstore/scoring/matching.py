@@ -1,4 +1,4 @@
-"""Matches outputs to the questions that they answer, in the order of the outputs; grades nothing."""
+"""Matches outputs to their questions, in the order of the outputs; grades nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_LINE = "the file of outputs has none"
 
 
 class OutputMatch(NamedTuple):
-    """An output, the position of its question, and the hash by which a row of Every Eval Ever is known again (or 0).
+    """An output, its question's position, and its hash in Every Eval Ever (or 0).
 
     `other` says what was asked in place of the question; it is empty where that was the question.
     """
@@ -37,7 +37,7 @@ class OutputMatch(NamedTuple):
 
 @dataclass(slots=True)
 class OddOutputs:
-    """The odd outputs so far: strays without a question, rows that cannot be read, doubtful labels, and missing ones.
+    """The odd outputs so far: strays, unreadable rows, doubtful labels, missing ones.
 
     `reasons` are those of the missing ones; `stray_asked` says that the first stray says what it
     was asked.
@@ -67,7 +67,7 @@ class OddOutputs:
 
 @dataclass(slots=True)
 class OutputMatcher:
-    """Matches outputs by id, or by what was asked: keeps the line of each question's output, and counts odd outputs.
+    """Matches outputs by id, or by what was asked, and counts odd outputs.
 
     Outputs of one question have different sample numbers. A row of Every Eval Ever that repeats an
     output does so for another metric, and is skipped.
@@ -95,7 +95,7 @@ class OutputMatcher:
     def match_outputs(
         self, outputs: Iterable[StoredOutput | MissingOutput]
     ) -> Iterator[OutputMatch]:
-        """Yield each output with its question and that one's position; refuses a second output for one sample.
+        """Yield each output with its question and position; refuses a second for one sample.
 
         So it does a file whose outputs stand at other questions than those that were asked.
         """
@@ -122,7 +122,7 @@ class OutputMatcher:
                 yield OutputMatch(recorded, *found, output_hash, other)
 
     def note_other(self, other: str) -> None:
-        """Count an output that was asked something else than its question; not one where `other` is empty."""
+        """Count an output that was asked something else, if `other` is not empty."""
         self.others += bool(other)
         self.first_other = self.first_other or other
 
@@ -141,7 +141,7 @@ class OutputMatcher:
         self.odd.strays += 1
 
     def _find_other(self, recorded: StoredOutput, question: Question) -> str:
-        """Return what an output was asked in place of its question; `RefusedError` where that is another question."""
+        """Return what else an output was asked; `RefusedError` for another question."""
         asked = recorded.asked
         if not asked or question.broken or has_input_of(asked, question):
             return ""
@@ -190,7 +190,7 @@ class OutputMatcher:
         )
 
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
-        """Note the line of an output of the question at position `number`; False where it was there already.
+        """Note an output's line for the question at `number`; False if it has one.
 
         The same output again is another metric of it; another one is a second answer, and a
         `RefusedError`.

@@ -1,4 +1,4 @@
-"""Completes a run from what was counted of its outputs, and from the rubrics and judges that graded them."""
+"""Completes a run from its counts, and from the rubrics and judges that graded it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HOW_TO_GIVE = {
 
 @dataclass(frozen=True, slots=True)
 class UsedReferences:
-    """The pins of the rubrics and judges that graded, sorted by reference, and the notes that they gave rise to."""
+    """The pins of the rubrics and judges that graded, by reference, and their notes."""
 
     rubrics: tuple[UsedArtifact, ...] = ()
     judges: tuple[UsedArtifact, ...] = ()
@@ -53,7 +53,7 @@ class UsedReferences:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRecord:
-    """What a run records of its judges: the model that it named, how many replies were kept and came, and notes.
+    """What a run records of its judges: model, replies kept and new, and notes.
 
     `is_complete`: no reply is missing. `optional` are the settings that checks can be without for
     now.
@@ -82,14 +82,14 @@ class JudgeRecord:
 
 
 def _list_optional(session: JudgeSession) -> frozenset[MissingSetting]:
-    """Return what may be missing: everything where the user says so, and no reply before it was asked for."""
+    """Return what may be missing: all if the user says so, and replies before asking."""
     if session.judges.offline:
         return frozenset(MissingSetting)
     return frozenset({MissingSetting.ENDPOINT} if session.can_ask else ())
 
 
 class UnmetSettingError(RefusedError):
-    """A check could grade nothing at all, because something was not given that a person has to give."""
+    """A check could grade nothing at all without something that a person has to give."""
 
     @classmethod
     def from_reasons(cls, unmet: Mapping[MissingSetting, str]) -> UnmetSettingError:
@@ -166,7 +166,7 @@ def _record_judge_model(used: UsedReferences, judges: JudgeRecord) -> dict[str, 
 
 
 def _record_replies(judges: JudgeRecord) -> dict[str, str]:
-    """Return how many replies of judges were kept before this run and came for it, their tokens, and the cost."""
+    """Return how many replies were kept and new, their tokens, and the cost."""
     kept, new, usage = judges.reuse_count, judges.new_count, judges.usage
     if not kept and not new:
         return {}

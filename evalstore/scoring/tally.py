@@ -1,4 +1,4 @@
-"""Sums rows into the exact numbers of a run, in memory that does not grow with the rows; reads no file."""
+"""Sums rows into a run's exact numbers, in memory of a fixed size; reads no file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QuestionTotals(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionSums:
-    """The outcomes of the questions so far, each counted by its number: runs have few different ones."""
+    """The outcomes of the questions, each counted by number: runs have few different ones."""
 
     size: int
     # By position of the question the number of its first outcome, from 1; 0 for none.
@@ -86,7 +86,7 @@ class QuestionSums:
 
 
 class CountedRow(Protocol):
-    """What is counted of a row: its grade, the rubric that gave it, and its question's id where something is amiss."""
+    """What is counted of a row: its grade, its rubric, and its question's id if odd."""
 
     @property
     def id(self) -> str: ...  # noqa: D102  # as `GradedRow` has it
@@ -132,7 +132,7 @@ class AnswerTally:
             self.unmet_count += times
 
     def note_error(self, check: CheckResult, id_: str) -> None:
-        """Note that the check could not grade the output of the question `id_`, or not all of it."""
+        """Note that the check could not grade the output of `id_`, or not as a whole."""
         self.errors += check.score is None
         self.partial += check.score is not None
         self.error_ids[id_] = None
@@ -166,7 +166,7 @@ class AnswerTally:
 
 @dataclass(slots=True)
 class UnscoredOutputs:
-    """How many outputs have no score for one reason, as the first has it, and the first of their questions."""
+    """How many outputs have no score for one reason, in the first one's words."""
 
     reason: str
     count: int = 0
@@ -175,7 +175,7 @@ class UnscoredOutputs:
 
 @dataclass(slots=True)
 class EqualResults:
-    """The results that several outputs have in common, by the id of their rubric, and how many those are."""
+    """The results that several outputs share, by the id of their rubric, and how many."""
 
     rubric: str
     checks: tuple[CheckResult, ...]
@@ -257,7 +257,7 @@ class RunTally:
             yield f"outputs without a score for other reasons: {more_count:,}"
 
     def find_unmet(self) -> dict[MissingSetting, str]:
-        """Return the settings without which some check graded nothing, each with what the first such check says."""
+        """Return settings without which a check graded nothing, in the first one's words."""
         unmet: dict[MissingSetting, str] = {}
         for name, found in self._name_checks().items():
             for setting, reason in found.unmet.items() if found.is_unmet else ():

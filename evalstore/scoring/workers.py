@@ -1,4 +1,4 @@
-"""Grades a file of outputs by the workers of a Dask cluster, a stretch of it each; sole user of distributed.
+"""Grades a file of outputs in spans by a Dask cluster's workers; sole user of distributed.
 
 The process that starts them cuts the file at ends of lines, counts every row itself in the order of
 the file, and writes and names the run: so its bytes are those that one process writes.
@@ -76,7 +76,7 @@ class Workers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradingPlan:
-    """What is graded and by what, in words that any process can read: all workers must find the same.
+    """What is graded and by what, so that all worker processes must find the same.
 
     `worktree` is the store's; `pins` say what the references mean.
     """
@@ -100,7 +100,7 @@ class GradingTask(NamedTuple):
 
 
 class GradedLine(NamedTuple):
-    """A row of the run as it is written, what is counted of it, and which output it is: as in `OutputMatch`."""
+    """A row of the run as it is written, what counts of it, and its output's match."""
 
     text: bytes
     number: int
@@ -144,7 +144,7 @@ def map_rows(
 
 
 def write_run_by_engine(job: ScoringJob, out: Path) -> Run:
-    """Write the run of a job into `out`, by the engine of its options; a cluster that is started here is ended."""
+    """Write a job's run into `out` by its engine; a cluster started here is ended."""
     engine, scheduler = job.options.engine, job.options.scheduler
     if engine not in {"local", "dask"}:
         raise UsageError(f"there is no engine {make_excerpt(engine)}", hint="known: local, dask")
@@ -243,7 +243,7 @@ def grade_span(task: GradingTask) -> GradedSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Grader:
-    """What a worker opens once for all stretches of a plan: the store, and the index of the questions."""
+    """What a worker opens once for all spans of a plan: the store and its questions."""
 
     plan: GradingPlan
     store: ArtifactStore
@@ -255,7 +255,7 @@ class _Grader:
 
 
 class _KeptGrader(threading.local):
-    """The grader of the plan that this thread works for: a worker of a cluster may have several threads."""
+    """The grader of this thread's plan: a cluster's worker may have several threads."""
 
     def __init__(self) -> None:
         self.opened = ExitStack()
@@ -341,7 +341,7 @@ def _raise_as_whole(job: ScoringJob) -> NoReturn:
 
 @contextmanager
 def open_workers(scheduler: str | None) -> Iterator[Workers]:
-    """Open the workers of a scheduler's cluster, or where none is named those of a cluster of this machine.
+    """Open the workers of a scheduler's cluster, or of this machine where none is named.
 
     Raises `WorkerLostError` where they die over an item.
     """
@@ -378,7 +378,7 @@ def _connect(scheduler: str) -> Any:
 
 @contextmanager
 def _open_local_cluster() -> Iterator[Any]:
-    """Start a worker process for each core; they end with the block, and with this process, however it ends.
+    """Start a worker process for each core; they end with the block or this process.
 
     Other users of the machine can reach its ports: so its keys are only theirs, and it shows no
     pages.
@@ -433,7 +433,7 @@ async def _end_worker(nanny: Any) -> None:
 
 @contextmanager
 def _keep_interrupt_from_children() -> Iterator[None]:
-    """Keep Ctrl-C from the threads that are started now, and from their processes: a terminal sends it to all."""
+    """Keep Ctrl-C, which a terminal sends to all, from new threads and their processes."""
     resource_tracker.ensure_running()  # its start would let SIGINT in again
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,4 +1,4 @@
-"""Git as the database of artifacts: tags as versions, references resolved by exact name; the only user of git."""
+"""Git as the database of artifacts: tags as versions, references by name; sole user of git."""
 
 from evalstore.store.repository.objects import Commit
 from evalstore.store.resolve import Resolved

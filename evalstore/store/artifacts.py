@@ -24,12 +24,12 @@ _PLAIN_VERSION = re.compile(
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
-    """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
+    """Parse the file of `ref`; `LoadError` for another id, or without a version."""
     return make_artifact(ref, read_yaml(data, file))
 
 
 def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
-    """Return the version that the file of `ref` says, parsed only where it is not plain; raises as `read_artifact`."""
+    """Return the version in the file of `ref`, often without parsing; else as `read_artifact`."""
     values = _VERSION_KEY.findall(data)
     plain = _PLAIN_VERSION.fullmatch(values[0]) if len(values) == 1 else None
     version = find_version(plain[2].decode("ascii")) if plain else None
@@ -62,7 +62,7 @@ def list_committed_artifacts(store: StoreReader, commit: str) -> dict[tuple[Kind
 
 
 def find_rows_blob(store: StoreReader, dataset: Artifact, commit: str | None) -> str | None:
-    """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
+    """Return the blob of a dataset's rows at a commit; None without one."""
     path = find_rows_path(dataset)
     return require_blob(store, commit, path) if path and commit else None
 

@@ -1,4 +1,4 @@
-"""The contents of an opened store: its repository, settings, tags, ledgers, lock and working files."""
+"""The contents of an opened store: settings, tags, ledgers, lock and working files."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StoreReader:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open the store of a folder: marked by evalstore.yaml there or above, else the repository's root.
+        """Open the store of a folder: marked by evalstore.yaml, else the repository's root.
 
         Raises `GitError` outside a repository and `LoadError` for settings that cannot be read.
         """
@@ -127,7 +127,7 @@ class StoreReader:
 
     @property
     def lock(self) -> Lock:
-        """The content of evalstore.lock; `LoadError` when it is not in the form that evalstore writes."""
+        """The content of evalstore.lock; `LoadError` when evalstore did not write it so."""
         if self._lock is None:
             data = self.read_root_file(LOCK_FILE, LOCK_LIMIT)
             self._lock = NO_LOCK if data is None else read_lock(data)
@@ -138,13 +138,13 @@ class StoreReader:
         return replace(self, _lock=NO_LOCK)
 
     def with_tag_prefix(self, prefix: str) -> Self:
-        """Return the same store whose releases are the tags of another prefix; closing either closes both."""
+        """Return the same store with another tag prefix; closing either closes both."""
         if prefix == self.tag_prefix:
             return self
         return replace(self, tags=Tags(self.git, TagGrammar.from_prefix(prefix)))
 
     def with_worktree(self, pins: str | None = WorktreePins.UNRELEASED) -> Self:
-        """Return the same store that reads files where a reference has no release yet (`"all"`: of every reference).
+        """Return the same store, reading files for references without a release (`"all"`: all).
 
         What was read so is known as `<kind>/<id>@worktree`. Closing either store closes both.
         """
@@ -157,7 +157,7 @@ class StoreReader:
         return view
 
     def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
-        """Return the released versions of one artifact, one kind or all, ascending, by one call to git."""
+        """Return released versions of one artifact, a kind or all, by one call to git."""
         return self.tags.list_releases(kind, id)
 
     def group_releases(self) -> dict[str, tuple[Release, ...]]:
@@ -167,7 +167,7 @@ class StoreReader:
         }
 
     def working(self) -> list[Ref]:
-        """Return the artifacts on disk as `@worktree` references; links and files with other names are left out."""
+        """Return the artifacts on disk as `@worktree` references, without links."""
         return list(self._iterate_working())
 
     def has_working_file(self) -> bool:
@@ -183,7 +183,7 @@ class StoreReader:
                     yield Ref(kind, name[:-5], "worktree", PinType.WORKTREE)
 
     def list_recorded_tags(self) -> list[str]:
-        """Return the tag of every release that a ledger of HEAD records, whether or not it is here; in order."""
+        """Return the tag of every release that a ledger of HEAD records, in order."""
         names = self.ledgers.list_names()
         self.ledgers.expect(names)
         lines = (
@@ -192,7 +192,7 @@ class StoreReader:
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
 
     def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a file at the root of the store, from disk or (of a bare repository) from HEAD; None without one."""
+        """Return a file at the store's root, from disk or (if bare) HEAD; None without."""
         return read_root_file(
             self.repository,
             self.objects,
@@ -207,16 +207,16 @@ class StoreReader:
         return parse_settings(self.read_root_file(SETTINGS_FILE) or b"", SETTINGS_FILE)
 
     def find_file_at(self, commit: str, path: str) -> str | None:
-        """Return the blob of a file of the store at a commit, wherever the store lay then; None where there is none."""
+        """Return the blob of a store's file at a commit, wherever the store was; else None."""
         return find_file(self.objects, commit, self.moves.find_prefix(commit) + path)
 
     def read_file_at(self, commit: str, path: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a file of the store at a commit, wherever the store lay then; None where there is none."""
+        """Return a store's file at a commit, wherever the store was; else None."""
         blob = self.find_file_at(commit, path)
         return self.objects.read(blob, limit).data if blob else None
 
     def read_settings_at(self, commit: str) -> Document:
-        """Return the settings of the store at a commit; an empty document where it had no such file."""
+        """Return the store's settings at a commit; an empty document without such a file."""
         data = self.read_file_at(commit, SETTINGS_FILE)
         return parse_settings(data or b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}")
 
@@ -225,7 +225,7 @@ class StoreReader:
         return read_commit(self.objects, oid)
 
     def forget(self, head: str | None = None) -> None:
-        """Forget tags, ledgers and the lock, because this process has changed some: they are read again when needed.
+        """Forget tags, ledgers and the lock, which this process has changed.
 
         `head` is the commit that is checked out, where somebody has just asked.
         """

@@ -23,7 +23,7 @@ MAPPED = {
 
 
 def write_vs_code(old: bytes | None, prefix: str) -> bytes:
-    """Return the settings of VS Code with the schemas of the store at `prefix` (`evals/`) among them.
+    """Return VS Code's settings with the schemas of the store at `prefix` (`evals/`).
 
     Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing
     can be added.

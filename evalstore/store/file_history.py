@@ -1,4 +1,4 @@
-"""Walks the history of some files once: the commits that changed them and the releases, with merges opened."""
+"""Walks the history of some files once: the commits and releases, with merges opened."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_REFS = "refs/none"
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """The commits that changed some files, children before parents, each with its parents in this history.
+    """The commits that changed some files, children first, with parents in this history.
 
     Commits in between that left the files alone are skipped. A parent that is not a key of
     `commits` is at or before the base. `cut` are commits whose parents a shallow clone lacks.
@@ -33,12 +33,12 @@ class FileHistory:
     cut: frozenset[str] = frozenset()
 
     def list_roots(self) -> list[str]:
-        """Return the commits with which this history begins: without parents, or with one that lies before the base."""
+        """Return the first commits: without parents, or with one before the base."""
         known = self.commits.keys()
         return [oid for oid, parents in self.commits.items() if not parents or {*parents} - known]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
-        """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""
+        """Return a commit and its ancestors here, save those in `stop` and behind them."""
         found = {} if oid in stop else {oid: None}
         waiting = list(found)
         while waiting:
@@ -57,7 +57,7 @@ def read_file_history(
     base: str | None = None,
     tags: Sequence[str] = (),
 ) -> FileHistory:
-    """Return the history of files (relative to the store) from `base`, which is not in it, to `tip`.
+    """Return the history of files (relative to the store) after `base` up to `tip`.
 
     A merge is in it where its file differs from that of every parent, or where it joins two lines
     that changed it. Commits named by a tag that matches one of the patterns `tags` are in it as
@@ -87,7 +87,7 @@ def read_file_history(
 
 
 def _may_have_moved(store: StoreReader, oid: str) -> bool:
-    """Whether the store may have been elsewhere before a commit: its parents do not have it where it is."""
+    """Whether the store may have been elsewhere before a commit, by the parents' trees."""
     lost = store.repository.shallow and oid in read_shallow_commits(store.git)
     parents = [] if lost else read_parents(store.objects, oid)
     return any(store.moves.find_prefix(parent) != store.prefix for parent in parents)
@@ -118,7 +118,7 @@ def list_file_commits(store: StoreReader, paths: Sequence[str]) -> list[str]:
 
 
 def was_committed(top: Path, path: str) -> bool:
-    """Whether the history of a working tree's HEAD has a file at a path; False where git does not say."""
+    """Whether HEAD's history has a file at a path; False where git does not say."""
     with suppress(GitError):
         return bool(find_repository(top).git.run("log", "-1", "--format=%H", "HEAD", "--", path))
     return False

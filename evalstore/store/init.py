@@ -1,4 +1,4 @@
-"""Creates a store: the repository if there is none, the folders, the settings, and completion for editors."""
+"""Creates a store: repository, folders, settings, and completion for editors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Pipeline(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Integrations:
-    """What `init` writes besides the store: a pipeline, a hook of pre-commit, drivers of git, files of JetBrains."""
+    """What else `init` writes: a pipeline, pre-commit's hook, git's drivers, JetBrains' files."""
 
     pipeline: Pipeline | None = None
     pre_commit: bool = False
@@ -82,7 +82,7 @@ class _PlannedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExampleRun:
-    """The first score of the example: its run by the path from the root, the score in [0, 1], what to score it with."""
+    """The example's first score: its run's path, the score in [0, 1], what to score with."""
 
     run: str
     score: Fraction | None
@@ -92,7 +92,7 @@ class ExampleRun:
 
 @dataclass(frozen=True, slots=True)
 class CreatedStore:
-    """The result of `init`, with files by their paths from `root`: `merged` got what was missing in them.
+    """The result of `init`, files by path from `root`; `merged` got what was missing.
 
     `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
     `example` is there when one of each artifact was written, too.
@@ -108,7 +108,7 @@ class CreatedStore:
 
 
 def create_store(path: Path, integrations: Integrations = Integrations()) -> CreatedStore:  # frozen
-    """Make `path` a store; what existing files have stays, so that a second call changes nothing."""
+    """Make `path` a store; existing content stays, so that a second call changes nothing."""
     root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):
@@ -149,7 +149,7 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
 
 
 def _list_next_steps(integrations: Integrations, folder: str) -> Iterator[str]:
-    """Yield the commands for every clone: git takes no program from a file that somebody else commits."""
+    """Yield the commands for every clone: git takes no program from a committed file."""
     wanted = {
         "--diff-driver": integrations.diff_driver,
         "--merge-driver": integrations.merge_driver,
@@ -183,7 +183,7 @@ def _write_file(file: _PlannedFile) -> str:
 
 
 def _write_config(git: Git, values: Mapping[str, str]) -> None:
-    """Set keys of the repository's own config, and first remove the lock of it that a killed `init` left behind."""
+    """Write keys of the repository's config, after a killed `init`'s lock is removed."""
     if not values:
         return
     note = git.common / _CONFIG_NOTE
@@ -206,7 +206,7 @@ def _write_config(git: Git, values: Mapping[str, str]) -> None:
 
 
 def _propose_tag_prefix(root: Path) -> str:
-    """Return what tells the tags of this store from those of others in the repository; empty where there are none."""
+    """Return a prefix for this store's tags if others are in the repository; else ""."""
     top = find_top(root) or root
     alone = all(folder == root for folder in find_stores(top))
     name = root.name if root == top else root.relative_to(top).as_posix()

@@ -1,4 +1,4 @@
-"""What `list`, `show` and `log` read: all artifacts of a store, the file of one, and its releases."""
+"""What `list`, `show` and `log` read: a store's artifacts, a file, and its releases."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ _TRAILER = re.compile(r"^Evalstore-(Digest|Bump|Previous|Asked): *(\S.*?) *$", r
 
 @dataclass(frozen=True, slots=True)
 class ArtifactSummary(ArtifactIdentity):
-    """One artifact; `changed` is None without a file or a release to compare; `problem` is why a file is not read."""
+    """One artifact.
+
+    `changed` is None without a file or a release to compare; `problem` is why a file is not read.
+    """
 
     kind: Kind
     id: str
@@ -53,7 +56,7 @@ class ArtifactSummary(ArtifactIdentity):
 
 @dataclass(frozen=True, slots=True)
 class StoreListing:
-    """All artifacts of a store, and the ignored tags among theirs that are not a release (name, reason)."""
+    """All artifacts of a store, and ignored tags that are no release (name, reason)."""
 
     artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]
@@ -70,7 +73,10 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """One release of `name` with the data of its tag: `bump`, `digest`, `previous` and `asked` are its trailers."""
+    """One release of `name` with its tag's data.
+
+    `bump`, `digest`, `previous` and `asked` are its trailers.
+    """
 
     name: str
     version: Version
@@ -94,7 +100,10 @@ class ReleaseHistory:
 
 
 def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreListing:
-    """List a store by one call to git for tags and one for blobs; `watch` wraps the iteration over the artifacts."""
+    """List a store by one call to git for tags and one for blobs.
+
+    `watch` wraps the iteration over the artifacts.
+    """
     # Files are compared by blob id: only those that have changed are parsed.
     groups = groupby(store.releases(), key=lambda release: (release.kind, release.id))
     released = {key: list(group) for key, group in groups}
@@ -133,7 +142,10 @@ def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
 
 
 def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
-    """Return the releases in a version or range (no pin, or latest: all), newest first; `RefError` without any."""
+    """Return the releases in a version or range, newest first; `RefError` without any.
+
+    No pin, or latest, means all.
+    """
     if not ref.names_release:
         raise RefError(f"{ref} does not name releases", hint=f"evalstore log {ref.name}")
     listed = _list_records(store, list_patterns(store.tags.grammar, ref.kind, ref.id))

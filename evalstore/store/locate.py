@@ -18,7 +18,7 @@ _ANSWERS = 4  # lines, of paths without line breaks
 
 
 class Repository(NamedTuple):
-    """One repository: git for it, its working tree (None when bare), and the digits of its object ids."""
+    """One repository: git for it, its working tree (None when bare), and its ids' digits."""
 
     git: Git
     top: Path | None
@@ -27,7 +27,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(start: Path) -> Repository:
-    """Find the repository of an existing folder: a working tree around it, or a bare repository that it is."""
+    """Find the repository of an existing folder: around it, or the bare one that it is."""
     if is_git_directory(start):
         return _query_repository(start, None)
     if top := find_top(start):
@@ -36,7 +36,7 @@ def find_repository(start: Path) -> Repository:
 
 
 def is_in_repository(start: Path) -> bool:
-    """Whether there is a repository at or around an existing folder, be it one that git refuses to read."""
+    """Whether a repository is at or around a folder, even one that git refuses to read."""
     return is_git_directory(start) or find_top(start) is not None
 
 
@@ -46,7 +46,10 @@ def find_top(start: Path) -> Path | None:
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
-    """Return the root of the store (the nearest marked folder up to `top`, else `top`) and its path in `top`."""
+    """Return the root of the store and its path in `top`.
+
+    It is the nearest marked folder up to `top`, else `top`.
+    """
     inside = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
     root = next(filter(has_store_mark, inside), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"

@@ -1,4 +1,4 @@
-"""The files by which CI systems, pre-commit and git run evalstore in a repository; `prefix` is the store's folder."""
+"""The files by which CI systems, pre-commit and git run evalstore in a repository."""
 
 from __future__ import annotations
 
@@ -41,17 +41,20 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def write_github(prefix: str, branch: str) -> bytes:
-    """Return a workflow of GitHub: the gate, and the release job of the default branch, `branch`."""
+    """Return a workflow of GitHub: the gate, and the release job of `branch`."""
     return _fill_template("github.yml", prefix, branch)
 
 
 def write_gitlab(prefix: str) -> bytes:
-    """Return jobs of GitLab, for a pipeline to include: the gate, and the release job of the default branch."""
+    """Return jobs of GitLab to include: the gate, and the default branch's release job."""
     return _fill_template("gitlab.yml", prefix)
 
 
 def write_gitlab_root(old: bytes | None) -> bytes:
-    """Return the pipeline that includes the job; one that is there and does not is refused, with the lines to add."""
+    """Return the pipeline that includes the job.
+
+    One that is there and does not is refused, with the lines to add.
+    """
     if old is None or not old.strip():
         return f"include:\n  - {_INCLUDE}\n".encode()
     if GITLAB.encode() in old:
@@ -60,7 +63,7 @@ def write_gitlab_root(old: bytes | None) -> bytes:
 
 
 def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
-    """Return the configuration of pre-commit with the gate as a hook of `git push`; all else in `old` stays."""
+    """Return pre-commit's configuration with the gate on `git push`; `old` stays."""
     store = f" -C {shlex.quote(prefix.rstrip('/'))}" if prefix else ""
     hook = {
         "id": _HOOK,
@@ -86,7 +89,7 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
 
 
 def write_attributes(old: bytes | None, prefix: str, *, diff: bool, merge: bool) -> bytes:
-    """Return git's attributes with the drivers for the files of a store; every line in `old` stays."""
+    """Return git's attributes with the drivers for a store's files; `old` stays."""
     old = old or b""
     rows = (*(_DIFFED if diff else ()), *(_MERGED if merge else ()))
     wanted = [

@@ -1,4 +1,4 @@
-"""Indexes the questions of a dataset by id: small datasets in memory, row files in a temporary database."""
+"""Indexes a dataset's questions by id: small ones in memory, rows in a database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = "number, id, pickled, line"
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """The number of questions, and functions that find one by id with its position from 0, and list ids and questions.
+    """The number of questions, and functions that find one by id, and list them.
 
     `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id
     which are no questions, and why.
@@ -49,7 +49,7 @@ def open_question_index(
 
 
 def check_ids(resolved: Resolved, store: ArtifactStore) -> None:
-    """Raise `RefusedError` where two questions of a dataset have one id: no output could be told to answer either."""
+    """Raise `RefusedError` where two questions have one id, as no output could tell."""
     with open_question_index(resolved, store):
         pass
 
@@ -73,7 +73,7 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
 
 @contextmanager
 def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]:
-    """Index the questions of a file in a temporary SQLite file, so that memory does not grow with them."""
+    """Index a file's questions in a temporary SQLite file, which keeps memory small."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
@@ -145,7 +145,7 @@ def _find_double(database: sqlite3.Connection) -> tuple[str, int | None]:
 
 
 class _StoredQuestions:
-    """Finds questions in the table: outputs mostly come in the order of their questions, so the next one is tried."""
+    """Finds questions in the table, the next one first: outputs are mostly in order."""
 
     def __init__(self, database: sqlite3.Connection, broken: Mapping[str, str]) -> None:
         self._broken = broken

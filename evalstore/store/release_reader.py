@@ -21,7 +21,7 @@ _TAG = re.compile(rb"object ([0-9a-f]{40}|[0-9a-f]{64})\ntype commit\ntag ([^\n]
 
 
 class ReleaseFile(NamedTuple):
-    """The file of a release: a tag without flaw, its object's bytes, the file's path and blob at its commit, its bytes.
+    """The file of a release: a flawless tag, its bytes, the file's path, blob and bytes.
 
     Every hash was checked: of the tag object, the commit, the trees and the file.
     """
@@ -36,7 +36,7 @@ class ReleaseFile(NamedTuple):
 
 @dataclass(slots=True)
 class ReleaseReader:
-    """Reads ahead the releases that somebody expects to need, in the order in which they will be needed.
+    """Reads ahead the releases that will be needed, in that order.
 
     A release that it does not find is one to be read by itself: its tag may be lightweight, moved,
     missing or damaged, and nothing is said of it here.
@@ -52,12 +52,12 @@ class ReleaseReader:
     _read: dict[str, ReleaseFile] = field(default_factory=dict)
 
     def expect(self, releases: Iterable[tuple[str, str]]) -> None:
-        """Say which releases will be read, in this order: the name of each tag, and the file's path in the store."""
+        """Say which releases will be read, in order: each tag's name and its file's path."""
         sequence = list(dict.fromkeys(releases))
         self._expected |= {name: (sequence, index) for index, (name, _) in enumerate(sequence)}
 
     def find(self, name: str) -> ReleaseFile | None:
-        """Return an expected release by the name of its tag, which may be forgotten after the next few hundred."""
+        """Return an expected release by its tag's name; it may be forgotten later."""
         if (expected := self._expected.get(name)) and name not in self._read:
             sequence, start = expected
             batch = dict(sequence[start : start + _BATCH])

@@ -1,4 +1,4 @@
-"""Finds the remotes of a repository and the pages of its commits, and pushes from a scratch repository."""
+"""Finds remotes and the pages of commits, and pushes from a scratch repository."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ _HOST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One remote: its addresses for a push, and whether its branches are tracked as `refs/remotes/<name>/*`."""
+    """One remote: its push addresses, and whether its branches are tracked here.
+
+    They are tracked as `refs/remotes/<name>/*`.
+    """
 
     name: str
     urls: tuple[str, ...]
@@ -58,7 +61,7 @@ class Remotes:
     settings: Mapping[str, str]
 
     def find_for_branch(self, branch: str) -> Remote | None:
-        """Return the remote that git pushes a branch to by default; None without one, or with a choice of several."""
+        """Return the remote that git pushes a branch to by default; None if unclear."""
         # The order of git itself: git-config(1), `branch.<name>.pushRemote`.
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
@@ -67,7 +70,7 @@ class Remotes:
 
 
 class RecordedRelease(NamedTuple):
-    """A release that a ledger lists: its tag, the ledger's path in the repository, and the file's hash ("" unknown)."""
+    """A release of a ledger: its tag, the ledger's path, and the file's hash ("" unknown)."""
 
     tag: str
     ledger: str
@@ -76,7 +79,7 @@ class RecordedRelease(NamedTuple):
 
 
 class PushAnswer(NamedTuple):
-    """The answer of a remote for one ref: git's flag (`!` rejected, `=` up to date) and its message."""
+    """The answer of a remote for a ref: git's flag (`!` rejected, `=` up to date), a message."""
 
     flag: str
     ref: str
@@ -97,7 +100,7 @@ def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
 
 
 def find_commit_pages(git: Git) -> str:
-    """Return what the address of every commit's page begins with; empty where no remote's host is known."""
+    """Return the beginning of every commit's page address; empty without a known host."""
     remote = list_remotes(read_config(git)).find_for_branch("")
     return name_commit_pages(remote.urls[0]) if remote else ""
 
@@ -114,14 +117,17 @@ def name_commit_pages(url: str) -> str:
 def push_refs(
     git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]
 ) -> list[PushAnswer]:
-    """Push objects to full ref names, all or none; `CommandError` has the answers in its stdout when it is none."""
+    """Push objects to full ref names, all or none.
+
+    `CommandError` has the answers in its stdout when it is none.
+    """
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     options = ("--atomic", "--porcelain", "--no-verify")
     return parse_push_answers(_ask_remote(git, repository, remote, "push", *options, refs=refspecs))
 
 
 def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
-    """Return the tags of a remote, the object of each by its name; raises `CommandError` where it does not answer."""
+    """Return the tags of a remote, each object by name; `CommandError` without an answer."""
     refs = list_remote_refs(git, repository, remote, "--tags")
     return {name.removeprefix(TAG_REFS): oid for name, oid in refs.items()}
 
@@ -129,7 +135,7 @@ def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[s
 def list_remote_refs(
     git: Git, repository: Repository, remote: Remote, *kinds: str
 ) -> dict[str, str]:
-    """Return the refs of a remote, of `--tags` or `--heads` or all, and the object of each by its full name."""
+    """Return a remote's refs, of `--tags` or `--heads` or all, each object by full name."""
     out = _ask_remote(git, repository, remote, "ls-remote", *kinds, "--refs")
     lines = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\n"))
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
@@ -138,7 +144,7 @@ def list_remote_refs(
 def fetch_objects(
     git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]
 ) -> None:
-    """Fetch what refs of a remote point at, and no ref; `known` are commits that it need not send again."""
+    """Fetch what a remote's refs point at, without refs; `known` commits are not sent."""
     options = (
         "--quiet",
         "--no-tags",
@@ -179,7 +185,7 @@ def describe_fetch(
     *,
     holds_file: Callable[[RecordedRelease, str], bool] = lambda _, __: False,
 ) -> str:
-    """Say how a clone gets tags of releases: from where, who can push them, and of which commit a lost one was.
+    """Say how a clone gets tags of releases: from where, who pushes them, of which commit.
 
     "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file
     that was released.
@@ -238,7 +244,7 @@ def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
 
 
 def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str]:
-    """Return the remote-tracking branches of pushed refs, and the objects that they stand at now."""
+    """Return the remote-tracking branches of pushed refs, and their objects now."""
     if not remote.is_tracked:
         return {}
     branches = [name for name in refs if name.startswith(BRANCH_REFS)]

@@ -1,4 +1,4 @@
-"""Opens the SQLite file of the replies, whoever made it, and creates it; says in words what is wrong with it."""
+"""Opens and creates the SQLite file of replies; says in words what is wrong with it."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class _Identity(NamedTuple):
 
 
 def has_file(path: Path) -> bool:
-    """Whether the file exists; `RefusedError` where somebody else could have written it, or a part of it."""
+    """Whether the file exists; `RefusedError` if somebody else could have written it."""
     return _find_identity(path) is not None
 
 
 def _find_identity(path: Path) -> _Identity | None:
-    """Return which file it is, and None where there is none; what SQLite keeps beside it is looked at, too."""
+    """Return which file it is, or None; what SQLite keeps next to it counts, too."""
     if not path.name:
         raise _make_error(path, "is not a regular file", _ELSEWHERE)
     try:
@@ -134,7 +134,10 @@ def _list_open_files() -> Iterator[_Identity]:
 
 
 def find_form(database: sqlite3.Connection, path: Path) -> int:
-    """Return the form of the file, 0 of an empty one. Anything more or other than the table of a form is refused."""
+    """Return the form of the file, 0 if empty.
+
+    Anything more or other than the table of a form is refused.
+    """
     application = database.execute("PRAGMA application_id").fetchone()[0]
     form: int = database.execute("PRAGMA user_version").fetchone()[0]
     schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
@@ -150,7 +153,7 @@ def find_form(database: sqlite3.Connection, path: Path) -> int:
 
 
 def create_database(path: Path) -> sqlite3.Connection:
-    """Open the file for writing; create what is missing, and move the replies of form 1 into the new table."""
+    """Open the file for writing; create what is missing, and migrate replies of form 1."""
     _make_file(path)
     database = open_connection(path)
     with _close_on_failure(database), hold_write_lock(database):
@@ -177,7 +180,7 @@ def _make_file(path: Path) -> None:
 
 @contextmanager
 def hold_write_lock(database: sqlite3.Connection) -> Iterator[None]:
-    """Hold the write lock from the first read on: two writers that upgrade a read lock would block each other."""
+    """Hold the write lock from the first read on: upgraded read locks would deadlock."""
     with _begin(database, "BEGIN IMMEDIATE"):
         yield
         database.execute("COMMIT")

@@ -31,7 +31,7 @@ class CallGroup:
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
-    """The calls that would be made, by judge, then model; `reuse_count` answers come from the cache."""
+    """The calls that would be made, by judge, then model; `reuse_count` are in the cache."""
 
     groups: tuple[CallGroup, ...]
     reuse_count: int = 0
@@ -56,7 +56,7 @@ def _open_database() -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class CallQueue:
-    """Calls, each once, in memory that does not grow with them, and in a random order of this queue.
+    """Calls, each once, in memory of a fixed size, and in this queue's random order.
 
     In one order, two processes that ask the same calls at the same time would make every call
     twice, side by side.

@@ -47,7 +47,10 @@ _ENVIRONMENT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """One response of an endpoint; `body` is cut at its limit, and `late` says that it took longer than the timeout."""
+    """One response of an endpoint.
+
+    `body` is cut at its limit, and `late` says that it took longer than the timeout.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -74,7 +77,7 @@ class JudgeClient:
         self._mask = SecretMask(self.endpoint.key)
 
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
-        """Send a call once, as a user message with exactly the parameters of the call's model; read the response."""
+        """Send a call once, as a user message with exactly its model's parameters; read it."""
         if not call.model.get("id"):
             return CallFailure(
                 f"no model is set for {call.judge}", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
@@ -89,7 +92,7 @@ class JudgeClient:
         )
 
     def find_shutdown_dates(self) -> Mapping[str, date]:
-        """Return the days on which models are switched off, by id, where the endpoint's list of models has them."""
+        """Return the days on which models are switched off, by id, as far as listed."""
         response = self._exchange(
             "GET", self.endpoint.models_url, min(self.endpoint.timeout, _LIST_SECONDS)
         )
@@ -130,7 +133,7 @@ class JudgeClient:
     def _exchange(
         self, method: str, url: str, seconds: float, body: Any = None
     ) -> _Response | Exception:
-        """Send a request once, and read its response within `seconds`; or return why there is none."""
+        """Send a request once, and read its response within `seconds`, or return why not."""
         pools = self._open_pools()
         from evalstore.scoring.judging.connections import BROKEN, send_request
 

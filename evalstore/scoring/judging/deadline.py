@@ -8,7 +8,7 @@ import time
 
 
 class ExchangeDeadline(threading.local):
-    """The end of the exchange that a thread is having, in seconds of the monotonic clock; none outside of one."""
+    """The end of this thread's exchange, in seconds of the monotonic clock, if there is one."""
 
     end = math.inf
 
@@ -22,7 +22,10 @@ class ExchangeDeadline(threading.local):
         return time.monotonic() > self.end
 
     def find_left(self, most: float | None = None) -> float | None:
-        """Return the seconds left, at most `most`; None without an end. Raises `TimeoutError` when the time is up."""
+        """Return the seconds left, at most `most`; None without an end.
+
+        Raises `TimeoutError` when the time is up.
+        """
         if math.isinf(self.end):
             return most
         left = self.end - time.monotonic()

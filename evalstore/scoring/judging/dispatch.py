@@ -1,4 +1,4 @@
-"""Asks many calls at once: retries what may succeed, stops when nothing will, and caches each reply as it comes."""
+"""Asks many calls at once: retries what may succeed, stops, and caches each reply."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ask_all(
 
 
 def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> float:
-    """Return the seconds until the next try; `attempt` counts from 0, `requested` is what the endpoint asks for."""
+    """Return the seconds until the next try, after `attempt` (from 0) and what is requested."""
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     # Up to a quarter longer, so that calls refused together do not come back together.
@@ -130,7 +130,7 @@ class _FailureWatch:
 
 @dataclass(slots=True)
 class WorkerPool(Generic[_Item, _Result]):
-    """Up to `size` threads that do `work`; `cleanup` runs after the last one, `stop` is set to end them early."""
+    """Up to `size` threads that do `work`, then `cleanup`; `stop` ends them early."""
 
     work: Callable[[_Item], _Result]
     cleanup: Callable[[], None]
@@ -141,7 +141,7 @@ class WorkerPool(Generic[_Item, _Result]):
     _threads: list[threading.Thread] = field(default_factory=list)
 
     def map_unordered(self, items: Iterable[_Item]) -> Generator[tuple[_Item, _Result], None, None]:
-        """Yield each item with its result, in the order of completion; an exception of `work` is raised here.
+        """Yield each item with its result as they complete; `work`'s exceptions are raised.
 
         At most `2 * size` items are in memory. The caller closes the generator, or reads it to its
         end.

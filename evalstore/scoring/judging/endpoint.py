@@ -103,7 +103,7 @@ class Endpoint:
 
 
 def _can_ask_url(url: str) -> bool:
-    """Whether a URL is plain: http or https, a host, perhaps a port, a path and Azure's `api-version`; no user."""
+    """Whether a URL is plain: http(s), host, port, path and Azure's `api-version`; no user."""
     match = _URL.fullmatch(url)
     if match is None or match["path"].rstrip("/").endswith("/completions"):
         return False

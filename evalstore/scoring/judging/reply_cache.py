@@ -1,4 +1,4 @@
-"""The cache of replies by the key of their call: one SQLite file, append-only, shared by threads and processes."""
+"""The cache of replies by their call's key: an append-only SQLite file that all share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OLD_COLUMNS = 6
 
 @dataclass(slots=True)
 class ReplyCache:
-    """Replies in one SQLite file, which the first `put` creates; an existing file is checked at its first use.
+    """Replies in one SQLite file, made by the first `put`, and checked at its first use.
 
     Nothing in it is ever changed: another reply to the same call is kept beside the first.
 
@@ -55,11 +55,11 @@ class ReplyCache:
     _pending_rows: dict[object, _Row] = field(default_factory=dict)
 
     def get(self, call: JudgeCall, *, since: int = 0) -> JudgeReply | None:
-        """Return the first reply to a call with a number above `since`; None where there is none."""
+        """Return the first reply to a call with a number above `since`; else None."""
         return next((reply for reply in self.find_replies(call) if reply.number > since), None)
 
     def find_replies(self, call: JudgeCall) -> tuple[JudgeReply, ...]:
-        """Return all replies to a call in the order in which they came; one whose digest does not match is absent."""
+        """Return all replies to a call in order, without those whose digest is wrong."""
         with self._lock, translate_errors(self.path):
             rows = self._read_rows(REPLY_QUERIES, call.key)
             return tuple(map(_make_reply, filter(_is_whole, rows)))
@@ -70,7 +70,7 @@ class ReplyCache:
             return max((number for (number,) in self._read_rows(LAST_NUMBER_QUERIES)), default=0)
 
     def put(self, call: JudgeCall, reply: JudgeReply) -> None:
-        """Write a reply to disk before returning; earlier ones stay. Raises `RefusedError` where it cannot."""
+        """Write a reply to disk, and keep earlier ones; raises `RefusedError` if it cannot."""
         if reply.problem:
             raise ValueError(
                 "a call without a reply is to be asked again, so nothing of it is kept"
@@ -91,7 +91,7 @@ class ReplyCache:
                 self._pending_rows.pop(id(row), None)
 
     def check_writable(self) -> None:
-        """Check that replies can be written, before one is paid for; raises `RefusedError` where not."""
+        """Check that replies can be written, before one costs money; else `RefusedError`."""
         with self._lock, translate_errors(self.path), hold_write_lock(self._open_for_writing()):
             pass
 
@@ -198,5 +198,5 @@ def _make_reply(row: tuple[Any, ...]) -> JudgeReply:
 
 
 def _compute_row_digest(row: _Row) -> str:
-    """Return the digest of the columns of a row; what form 1 did not have is left out where it is absent."""
+    """Return the digest of a row's columns, without absent ones that form 1 did not have."""
     return compute_digest(row if any(row[_OLD_COLUMNS:]) else row[:_OLD_COLUMNS])

@@ -16,7 +16,7 @@ SAMPLING = (
 
 
 def build_body(call: JudgeCall) -> dict[str, Any]:
-    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
+    """Return the body of a request: the model, its messages, and its parameters."""
     model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
     system = [{"role": "system", "content": model["system"]}] if "system" in model else []
     messages = [*system, {"role": "user", "content": call.prompt}]

@@ -40,7 +40,7 @@ class FailureEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A call without a reply: the problem in one clause, its effect, and the seconds that the endpoint asks to wait."""
+    """A call without a reply: the problem in one clause, its effect, and the wait in seconds."""
 
     problem: str
     effect: FailureEffect
@@ -117,7 +117,7 @@ def _read_count(usage: Any, name: str) -> int | None:
 
 
 def _read_cost(usage: Any) -> Decimal | None:
-    """Return what an endpoint says that an answer cost, as OpenRouter does; None where it does not say."""
+    """Return what an endpoint says an answer cost, as OpenRouter does; None if it does not."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
@@ -125,7 +125,7 @@ def _read_cost(usage: Any) -> Decimal | None:
 
 
 def _read_content(content: Any) -> str | None:
-    """Return the text of a message, which some endpoints split into parts beside the model's thoughts."""
+    """Return a message's text, which some endpoints split into parts with thoughts."""
     if isinstance(content, list):
         parts = [part["text"] for part in content if part.get("type") == "text"]
         content = "".join(parts) if parts else None
@@ -135,7 +135,7 @@ def _read_content(content: Any) -> str | None:
 
 
 def _list_arguments(message: Any) -> list[str]:
-    """Return the arguments of the tools that a message calls, as JSON; some endpoints send them as a mapping."""
+    """Return a message's tool arguments as JSON; some endpoints send a mapping."""
     calls = message.get("tool_calls") or []
     functions = [call.get("function") for call in calls] or [message.get("function_call")]
     arguments = [function.get("arguments") for function in functions if function]
@@ -164,7 +164,7 @@ def _make_body_failure(content: str, body: bytes) -> CallFailure:
 
 
 def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFailure:
-    """Return the failure that a response without success stands for, from the beginning of its body.
+    """Return the failure that a response without success means, by its body's beginning.
 
     The names of `headers` are in lower case.
     """
@@ -254,7 +254,7 @@ def _find_error_message(error: Mapping[str, Any], body: str) -> str:
 
 
 def read_shutdown_dates(body: bytes) -> dict[str, date]:
-    """Return the `shutdown_date` of each model in an endpoint's list of models, by its id, where it can be read.
+    """Return the `shutdown_date` of each model in an endpoint's list, by its id.
 
     It is a day or a time in ISO 8601, or seconds since 1970.
     """

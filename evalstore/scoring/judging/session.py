@@ -1,4 +1,4 @@
-"""Answers the judges of one job: reads cached replies, notes what is missing, then asks all of it at once."""
+"""Answers a job's judges: reads cached replies, notes missing ones, asks all at once."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def refuse_large_plan(judges: Judges, plan: CallPlan) -> None:
 
 @dataclass(slots=True)
 class JudgeUsage:
-    """The tokens of the replies that a job rests on, as their endpoints counted them, and what those asked now cost."""
+    """The tokens of a job's replies, as endpoints counted them, and the cost of new ones."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -107,7 +107,7 @@ class JudgeUsage:
 
 @dataclass
 class JudgeSession:
-    """The judges of one job; of its answers `reuse_count` were kept before it, and `new_count` came since."""
+    """The judges of one job; `reuse_count` answers are older than it, `new_count` newer."""
 
     judges: Judges
     replies: Callable[[], ReplyCache]
@@ -119,7 +119,7 @@ class JudgeSession:
     _last: int | None = None  # the last reply of those that count; None: that of the start
 
     def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
-        """Return the cached reply, of several a `wanted` one, or why there is none; the call is then missing.
+        """Return the cached reply, a `wanted` one of several, or why it is missing.
 
         While somebody can be asked, a wanted reply that cannot be read is no answer either.
         """
@@ -228,7 +228,7 @@ class JudgeSession:
         self.usage = JudgeUsage(cost=cost)
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
-        """Return what `grade` returns once every judge that can be asked was; it starts anew each time.
+        """Return what `grade` does once every possible judge was asked; it starts anew.
 
         Each pass notes the calls that it lacks; the loop ends because all of them are asked after
         it.
@@ -246,7 +246,7 @@ class JudgeSession:
             raise RefusedError(f"{count}, and no judge was asked", hint=hint)
 
     def ask_again(self, call: JudgeCall) -> None:
-        """Note a call as missing although replies to it are kept, unless it was asked in this job already."""
+        """Note a call as missing in spite of kept replies, but once in a job."""
         if call.key in self.failures or any(
             one.number > self.start for one in self.replies().find_replies(call)
         ):
@@ -254,7 +254,7 @@ class JudgeSession:
         self.missing.add_call(call)
 
     def find_retirement(self, model: str) -> date | None:
-        """Return the day on which a model is switched off, as the endpoint lists it; None where it does not say."""
+        """Return the day on which a model is switched off, if the endpoint lists it."""
         if self.judges.endpoint is None:
             return None
         from evalstore.scoring.judging.client import JudgeClient
@@ -270,7 +270,7 @@ class JudgeSession:
             yield f"{count}, and the same command asks again (the first: {first})"
 
     def list_usage_notes(self) -> Iterator[str]:
-        """Yield a note about the tokens of the replies, and the cost of those asked now, where the endpoint says so."""
+        """Yield a note on the replies' tokens, and on the cost of new ones, if known."""
         usage = self.usage
         if usage.prompt_tokens or usage.completion_tokens:
             cost = f"; those asked now cost {usage.cost.normalize():f}" if usage.cost else ""

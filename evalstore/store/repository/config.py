@@ -15,14 +15,17 @@ _TRUE = frozenset(
 
 
 class ConfigSetting(NamedTuple):
-    """One setting of git's config; its key is a section, perhaps a name (which may contain dots), and a variable."""
+    """One setting of git's config.
+
+    Its key is a section, perhaps a name (which may contain dots), and a variable.
+    """
 
     key: str
     value: str
 
 
 def read_config(git: Git) -> list[ConfigSetting]:
-    """Return all settings of the user and the repository, in the order in which one overrides another, ours last.
+    """Return all settings of the user and the repository in order, ours last.
 
     Section and variable of a key are in lower case.
     """
@@ -30,7 +33,7 @@ def read_config(git: Git) -> list[ConfigSetting]:
 
 
 def find_remote(git: Git) -> tuple[str, str]:
-    """Return the remote that releases come from ("" without one), and its name as `git fetch` has to be told it.
+    """Return the remote of releases ("" without one), and its name for `git fetch`.
 
     git takes the one that is called origin, where it is the only one.
     """
@@ -43,7 +46,7 @@ def find_remote(git: Git) -> tuple[str, str]:
 
 
 def find_extra_headers(git: Git) -> list[ConfigSetting]:
-    """Return the HTTP headers in the repository's own config: a build server hands its token to a clone in one."""
+    """Return the HTTP headers in the repository's config, as build servers set them."""
     return _find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
 
 
@@ -58,7 +61,7 @@ def find_global_settings(git: Git) -> list[ConfigSetting]:
 
 
 def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
-    """Return the folder of hooks that the user or the repository has configured; empty when there is none."""
+    """Return the configured folder of hooks; empty when there is none."""
     paths = [setting.value for setting in config if setting.key == "core.hookspath"]
     # The last is ours, which sends git to no hook at all.
     return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111  # Path's raises where there is no such user

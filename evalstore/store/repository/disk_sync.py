@@ -8,12 +8,12 @@ from typing import Any
 
 
 def can_sync_all() -> bool:
-    """Whether this system has a sync of a whole file system that waits for its end (Linux's syncfs(2))."""
+    """Whether this system can sync a whole file system (Linux's syncfs(2))."""
     return _find_syncfs() is not None
 
 
 def wait_for_disk(folder: Path) -> None:
-    """Wait until all that was written to the file system of a folder is on its disk; `OSError` when that fails."""
+    """Wait until all that was written is on the disk of a folder; `OSError` if that fails."""
     syncfs = _find_syncfs()
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""The two environments that git is started in: sealed, so that nothing of a repository runs, or as its user has it.
+"""Git's two environments: sealed, so that no repository runs anything, or the user's.
 
 The second is only for scratch repositories, which have no repository config: there the user's
 global config chooses programs and keys.
@@ -102,7 +102,7 @@ _USER_INHERITED = (
 
 
 class GitEnvironment(NamedTuple):
-    """One way to start git: its `-c` settings, its variables, and the names of ours that it inherits."""
+    """One way to start git: its `-c` settings, its variables, and inherited names."""
 
     config: Sequence[str]
     variables: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Runs git with argument lists and an environment of ours, and ends a dead one; what writes goes through GitPython."""
+"""Runs git with argument lists in our environment, and ends a dead one."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _AT_IMPORT = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "qu
 
 
 class CommandError(GitError):
-    """A git command that answered with an error; `status`, `stderr` and `stdout` are as git gave them."""
+    """A git command that failed; `status`, `stderr` and `stdout` are as git gave them."""
 
     def __init__(self, command: str, status: int, stderr: str, stdout: bytes = b"") -> None:
         message, hint = _explain_failure(command, status, stderr)
@@ -111,7 +111,7 @@ class Git(NamedTuple):
     def run(
         self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None
     ) -> bytes:
-        """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
+        """Run a git subcommand and return its stdout; else `CommandError` or `GitError`."""
         return run_git(
             (f"--git-dir={self.directory}", *argv),
             stdin=stdin,
@@ -133,7 +133,7 @@ class Git(NamedTuple):
     def start(
         self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None
     ) -> Any:
-        """Start a subcommand that keeps running; it ends when what is returned, with its `proc`, is collected."""
+        """Start a subcommand that runs until what is returned is collected."""
         words = (f"--git-dir={self.directory}", *argv)
         return _start_process(
             self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds
@@ -167,7 +167,7 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     timeout: float | None = None,
     environment: GitEnvironment = SEALED,
 ) -> bytes:
-    """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
+    """Run git without a repository and return its stdout; a None in `env` removes one."""
     with _open_stdin(stdin) as file:
         # It ends when it is collected: after Ctrl-C, too.
         started = _start_process(

@@ -1,4 +1,4 @@
-"""Reads and replaces single entries of the user's index under git's own lock; leaves the rest of it as it is."""
+"""Reads and replaces single entries of the user's index under git's own lock."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def has_staged_changes(git: Git) -> bool:
 
 
 def find_unfinished(git: Git) -> tuple[str, str] | None:
-    """Return what is in progress in the repository, as a merge, and the command that aborts it; None for nothing."""
+    """Return what is in progress, as a merge, and the command that aborts it; else None."""
     return next((row for file, row in _UNFINISHED.items() if (git.directory / file).exists()), None)
 
 
 def describe_abort(git: Git) -> str:
-    """Say how a merge with conflicts is made by evalstore instead; "" where no such merge is in progress."""
+    """Say how evalstore makes a merge with conflicts; "" where none is in progress."""
     unfinished = find_unfinished(git)
     if unfinished is None or read_index(git).conflict is None:
         return ""
@@ -86,13 +86,13 @@ def describe_abort(git: Git) -> str:
 
 
 def add_abort(git: Git, hint: str | None) -> str:
-    """Return the hint of a file that cannot be read, and how a merge in progress is made by evalstore instead."""
+    """Return the hint for an unreadable file, and on a merge in progress."""
     return "; or ".join(words for words in (hint, describe_abort(git)) if words)
 
 
 @contextmanager
 def lock_index(git: Git) -> Iterator[None]:
-    """Hold git's lock of the index; `ConflictError` when another process does not release it within three seconds.
+    """Hold git's lock of the index; `ConflictError` if it is not free in three seconds.
 
     Whoever commits between the move of a branch and that of the index would take the branch's new
     files out again.
@@ -105,7 +105,7 @@ def lock_index(git: Git) -> Iterator[None]:
 
 
 class StagedEntry(NamedTuple):
-    """An entry that the index is to get, and the blob that it has now: what somebody has staged since stays."""
+    """An entry for the index, and the blob there now: what somebody has staged since stays."""
 
     new: TreeEntry
     old: str | None
@@ -167,7 +167,7 @@ def is_copy_current(git: Git, copy: IndexCopy) -> bool:
 
 
 def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -> None:
-    """Replace the index by its copy, under its lock; one that has changed since it was copied is copied again."""
+    """Replace the index by its copy, under its lock; a changed one is copied again."""
     current = copy if is_copy_current(git, copy) else copy_index(git, entries)
     if current.path:
         current.path.replace(git.directory / "index")
@@ -194,7 +194,7 @@ def wait_for_index(directory: Path) -> None:
 
 
 def release_index_lock(directory: Path) -> None:
-    """Remove the index lock of this process or of a killed evalstore; the lock of any other process stays."""
+    """Remove the index lock of this process or a killed evalstore, but no other's."""
     token, lock = directory / _TOKEN, directory / "index.lock"
     if not os.path.lexists(token):
         return

@@ -1,4 +1,4 @@
-"""Reads git's objects by full id through one `git cat-file --batch`: measured before they are read, hashed after."""
+"""Reads git's objects through one `git cat-file --batch`, measured, then hashed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
 
 
 def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
-    """Return the id of an object, `type_` being blob, tree, commit or tag; its bytes go through no filter."""
+    """Return the id of a blob, tree, commit or tag; its bytes go through no filter."""
     algorithm = hashlib.sha256 if hex_digits == _SHA256_DIGITS else hashlib.sha1
     return algorithm(
         b"%b %d\0%b" % (type_.encode(), len(data), data), usedforsecurity=False
@@ -71,7 +71,7 @@ def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
 
 @dataclass(slots=True)
 class ObjectReader:
-    """Reads objects through one git process, from any thread; after a fork the child starts its own."""
+    """Reads objects through one git process, from any thread; a fork starts its own."""
 
     git: Git
     _process: Any = None
@@ -87,7 +87,10 @@ class ObjectReader:
     folders: dict[tuple[str, str], str] = field(default_factory=dict)  # (commit, path) -> tree
 
     def read(self, oid: str, limit: int | None = None) -> GitObject:
-        """Return one object; `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or 4 MiB) bytes."""
+        """Return one object.
+
+        `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or 4 MiB) bytes.
+        """
         with self._lock:
             if found := self._cache.get(oid):
                 return found
@@ -105,7 +108,7 @@ class ObjectReader:
         return self._cache_object(oid, GitObject(type_, data))
 
     def expect(self, oids: Iterable[str]) -> None:
-        """Say which objects will be read, in this order: git is asked for many at once, which never fails.
+        """Say which objects will be read, in order, to ask for many at once; never fails.
 
         What is missing, damaged or large is left to `read`. A few thousand are kept until others
         take their place.
@@ -115,7 +118,7 @@ class ObjectReader:
             self._expected |= {oid: (sequence, index) for index, oid in enumerate(sequence)}
 
     def read_many(self, oids: Iterable[str]) -> dict[str, GitObject]:
-        """Return the objects of some ids; what is missing, damaged or large is left out, for `read` to report."""
+        """Return objects by id, without missing, damaged or large ones."""
         sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
         found: dict[str, GitObject] = {}
         with self._lock:
@@ -129,7 +132,7 @@ class ObjectReader:
         return found
 
     def stream(self, oid: str) -> Iterator[bytes]:
-        """Yield a blob of any size in pieces; `GitError` after the last one when the hash differs."""
+        """Yield a blob in pieces; `GitError` after the last if the hash differs."""
         # A separate process: the caller may read other objects between two pieces.
         reader = ObjectReader(self.git)
         try:

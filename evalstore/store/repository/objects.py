@@ -1,4 +1,4 @@
-"""Parses git's commits, tags and trees from bytes that were hashed before, and finds files in them."""
+"""Parses commits, tags and trees from bytes that were hashed before, and finds files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _PARENT = b"parent "
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: author, date (ISO 8601, "" when unreadable), the first line of its message, and `Co-authored-by`."""
+    """A commit: author, date, first line, and `Co-authored-by`.
+
+    The date is ISO 8601, "" when unreadable.
+    """
 
     oid: str
     author: str
@@ -44,7 +47,7 @@ class Commit:
 
 
 class TagObject(NamedTuple):
-    """The headers of an annotated tag: the object that it names, the type of that, and its own name."""
+    """The headers of an annotated tag: its object, that one's type, and its name."""
 
     target: str
     type: str
@@ -89,7 +92,7 @@ def parse_tag(data: bytes) -> TagObject:
 
 
 def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
-    """Return the blob of a regular file at a commit, None when there is none; `RefusedError` for anything else."""
+    """Return a regular file's blob at a commit, or None; `RefusedError` for other entries."""
     entry = find_entry(objects, commit, path)
     if entry is not None and not is_regular(entry):
         raise _build_type_error(path, entry.mode, commit, "a file")
@@ -121,7 +124,7 @@ def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, Tree
 
 
 def expect_folder(objects: ObjectReader, commits: Iterable[str], path: str) -> None:
-    """Say that a folder will be looked up at many commits, so that git is asked for each level of trees at once.
+    """Say that a folder will be looked up at many commits, to ask git by level of trees.
 
     A hint, which never fails.
     """
@@ -167,7 +170,7 @@ def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None
 def find_committed_blobs(
     objects: ObjectReader, files: Iterable[tuple[str, str]]
 ) -> list[str | None]:
-    """Return the blob of each (commit, path), or None; where many trees are asked for a few files each, git answers."""
+    """Return the blob of each (commit, path), or None; git answers for many trees."""
     asked = list(files)
     by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for commit, path in asked:
@@ -189,7 +192,7 @@ def find_committed_blobs(
 
 
 def find_sizes(git: Git, oids: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of objects, without those that this clone lacks; git answers, and no hash is checked."""
+    """Return objects' sizes, without missing ones; git answers, and no hash is checked."""
     if not (lines := "".join(f"{oid}\n" for oid in oids)):
         return {}
     out = git.run(

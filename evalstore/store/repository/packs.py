@@ -44,7 +44,7 @@ def write_packed_objects(
 
 
 def release_packs(common: Path) -> None:
-    """Let git repack what was written, which refs have by now, or never will; `common` is the common git directory.
+    """Let git repack what was written; `common` is the common git directory.
 
     Only under the lock of the repository: a mark is then of this process or of one that was killed.
     """
@@ -56,7 +56,7 @@ def release_packs(common: Path) -> None:
 
 
 def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
-    """Return the pack of some objects, each with its type; `hex_digits` are those of the repository's ids."""
+    """Return the pack of objects with their types; `hex_digits` are those of ids."""
     entries = b"".join(
         _format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects
     )

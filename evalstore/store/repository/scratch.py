@@ -20,7 +20,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
-    """Make an empty repository without hooks, as shallow as that of `common`; return its git directory."""
+    """Make an empty repository without hooks, as shallow as `common`; return its directory."""
     kind = ("--bare",) if is_bare else ()
     format_ = f"--object-format={FORMATS[hex_digits]}"
     run_git(("init", "--quiet", *kind, "--template=", format_, "--", os.fspath(folder)))
@@ -35,7 +35,7 @@ def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> 
 def open_scratch_repository(
     git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()
 ) -> Iterator[Git]:
-    """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
+    """Make an empty repository without hooks or refs, with the objects of `git`'s.
 
     Its config holds what the user's global config has for the repository of `git` alone
     (`includeIf`), and `settings`.

@@ -1,4 +1,4 @@
-"""Has git sign commits and tags, in a scratch repository (`scratch.py`), because git runs a program for it."""
+"""Has git sign commits and tags in a scratch repository, as it runs a program."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def sign_tags(
     *,
     watch: Watch[str] = iter,
 ) -> dict[str, str]:
-    """Write signed tag objects of a commit and return them by name; the tagger is its committer, to the second.
+    """Write signed tag objects of a commit; return them by name.
+
+    The tagger is its committer, to the second.
 
     Each takes a program of the user's, perhaps a touch of a key: `watch` wraps the iteration over
     the names.

@@ -14,7 +14,7 @@ FOLDER_MODE = "40000"
 
 @dataclass(slots=True)
 class TreeEditor:
-    """Replaces files in trees; `new` holds the bytes of every tree that it makes, by id, the root last.
+    """Replaces files in trees; `new` has every new tree's bytes by id, the root last.
 
     `read` returns the bytes of a tree, and `compute_id` the id of new ones.
     """
@@ -24,7 +24,7 @@ class TreeEditor:
     new: dict[str, bytes] = field(default_factory=dict)
 
     def edit(self, tree: str | None, files: Mapping[str, TreeEntry | None]) -> str | None:
-        """Return a tree with files added, replaced or removed (None), by path; None where nothing is left.
+        """Return a tree with files added, replaced or removed (None); None if empty.
 
         Raises `GitError` for a file in the place of a folder, and for a tree that git would not
         write so.

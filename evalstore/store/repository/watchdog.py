@@ -1,4 +1,4 @@
-"""Ends a git that can never answer, as before a FIFO, and never one that is only slow: idle time counts, not time."""
+"""Ends a git that can never answer, as before a FIFO: idle time counts, not time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUSY = frozenset("RDUT")
 
 @dataclass(slots=True)
 class IdleWatch:
-    """Watches a process and its children: idle is one that has neither run nor waited for a disk for `limit` seconds.
+    """Watches a process and its children, idle without work or disk for `limit` seconds.
 
     A busy machine, a slow disk or a suspended computer makes no process idle.
     """
@@ -45,7 +45,7 @@ class IdleWatch:
 
 
 def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
-    """Wait until there is something to read of a process, or the end; False when it is idle for `limit` seconds."""
+    """Wait for a process's output or end; False when it is idle for `limit` seconds."""
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)  # type: ignore[arg-type]  # a pipe
     watch = IdleWatch(process.pid, limit)
@@ -56,7 +56,7 @@ def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
 
 
 def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
-    """Return what a process writes until its end; None when it is idle for `limit` seconds, and was killed."""
+    """Return what a process writes until its end; None when it was idle and killed."""
     watch = IdleWatch(process.pid, limit)
     while True:
         try:
@@ -81,7 +81,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _measure(pid: int) -> object:
-    """Return what changes whenever a process or its children do something; None when one of them is busy."""
+    """Return what changes with any work of a process or its children; None when busy."""
     if not Path("/proc/self/stat").exists():
         return _measure_by_ps(pid)
     found = []

@@ -1,4 +1,4 @@
-"""Writes objects, trees, commits, tags and refs with git's plumbing, which runs no filter and no hook."""
+"""Writes objects, trees, commits, tags and refs with git's plumbing, without filters."""
 
 from __future__ import annotations
 
