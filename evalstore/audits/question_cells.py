@@ -324,7 +324,7 @@ class MixedGrades:
             self.trail[key] = AskedCheck(check, mask, content), _read_answer(found)
         return self._results[key]
 
-    def answer(self, asked: AskedCheck) -> Hashable:
+    def grade_asked(self, asked: AskedCheck) -> Hashable:
         """Return what a score can see of the answer to what was asked of another question."""
         check, mask, content = asked
         if mask is None:

@@ -18,7 +18,7 @@ from evalstore.audits.question_shares import QuestionShares
 _KEPT_SHARES = 1 << 10  # scores of many values give as many patterns, which need not all be held
 
 
-class _End(NamedTuple):
+class _SharedEnd(NamedTuple):
     """What came of a question: its shares, and which of its items acted alike, and which edits were idle."""
 
     shares: QuestionShares | None
@@ -27,19 +27,19 @@ class _End(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Step:
+class _AnswerStep:
     """What is asked next, and where each answer leads; at the end nothing is asked."""
 
     asked: AskedCheck | None = None
-    following: dict[Hashable, _Step] = field(default_factory=dict)
-    end: _End | None = None
+    following: dict[Hashable, _AnswerStep] = field(default_factory=dict)
+    end: _SharedEnd | None = None
 
 
 @dataclass(slots=True)
 class SharePatterns:
     """The shares of the questions so far, by their answers."""
 
-    _first: dict[Hashable, _Step] = field(default_factory=dict)
+    _first: dict[Hashable, _AnswerStep] = field(default_factory=dict)
     _count: int = 0
 
     def share_question(
@@ -54,27 +54,27 @@ class SharePatterns:
         """
         key = start, cells.shape
         if (end := self._find_end(key, cells)) is None:
-            end = _End(share(), cells.alike, cells.idle)
+            end = _SharedEnd(share(), cells.alike, cells.idle)
             self._add(key, cells, end)
         # What acts alike says which of several equal cells is graded, and so what is shown.
         cells.alike, cells.idle = end.alike, end.idle
         return end.shares
 
-    def _find_end(self, key: Hashable, cells: MixedGrades) -> _End | None:
+    def _find_end(self, key: Hashable, cells: MixedGrades) -> _SharedEnd | None:
         step = self._first.get(key)
         for _, answer in cells.trail.values():
             step = step and step.following.get(answer)
         while step and step.asked:
-            step = step.following.get(cells.answer(step.asked))
+            step = step.following.get(cells.grade_asked(step.asked))
         return step.end if step else None
 
-    def _add(self, key: Hashable, cells: MixedGrades, end: _End) -> None:
+    def _add(self, key: Hashable, cells: MixedGrades, end: _SharedEnd) -> None:
         if self._count >= _KEPT_SHARES:
             self._first.clear()
             self._count = 0
         self._count += 1
-        step = self._first.setdefault(key, _Step())
+        step = self._first.setdefault(key, _AnswerStep())
         for asked, answer in cells.trail.values():
             step.asked = asked
-            step = step.following.setdefault(answer, _Step())
+            step = step.following.setdefault(answer, _AnswerStep())
         step.end = end
