@@ -12,6 +12,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -55,6 +56,7 @@ SPAN_SIZE = (
     4 << 20
 )  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
 WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
+_LOOK_SECONDS = 5  # between two looks at whether there are workers
 
 # Begins a call, and returns a future of its result.
 Submit = Callable[..., Any]
@@ -64,7 +66,7 @@ _Result = TypeVar("_Result")
 
 
 class WorkerLostError(EvalstoreError):
-    """A worker was killed, and the run with it."""
+    """Workers or their scheduler were killed, and the run with them."""
 
 
 class Workers(NamedTuple):
@@ -343,10 +345,10 @@ def _raise_as_whole(job: ScoringJob) -> NoReturn:
 def open_workers(scheduler: str | None) -> Iterator[Workers]:
     """Open the workers of a scheduler's cluster, or of this machine where none is named.
 
-    Raises `WorkerLostError` where they die over an item.
+    A result raises `WorkerLostError` where they die over its item, or are gone for good.
     """
     try:
-        import distributed
+        import distributed  # noqa: F401  # says what is not installed
 
         if not scheduler:
             import cryptography  # noqa: F401  # makes the keys of the cluster
@@ -354,13 +356,45 @@ def open_workers(scheduler: str | None) -> Iterator[Workers]:
         message = f"--engine dask needs the package {error.name}"
         raise EvalstoreError(message, hint=suggest_install("dask")) from None
     with _connect(scheduler) if scheduler else _open_local_cluster() as client:
-        try:
-            yield Workers(partial(client.submit, pure=False), sum(client.nthreads().values()) or 1)
-        except distributed.KilledWorker as error:
-            raise WorkerLostError(
-                f"Dask gave up on some outputs, because workers died: {error}",
-                hint="they probably ran out of memory: name a cluster of larger workers (--scheduler)",
-            ) from None
+        yield Workers(partial(_submit, client), sum(client.nthreads().values()) or 1)
+
+
+def _submit(client: Any, function: Callable[..., Any], *items: Any) -> AwaitedResult:
+    return AwaitedResult(client, client.submit(function, *items, pure=False))
+
+
+class AwaitedResult(NamedTuple):
+    """A future of a cluster, which is waited for as long as there may be workers again."""
+
+    client: Any
+    future: Any
+
+    def result(self) -> Any:
+        """Return the result, or raise what its function raised."""
+        from distributed import KilledWorker
+
+        waited = 0
+        while True:
+            try:
+                return self.future.result(timeout=_LOOK_SECONDS)
+            except KilledWorker as error:
+                raise WorkerLostError(
+                    f"Dask gave up on some outputs, because workers died: {error}",
+                    hint="they probably ran out of memory: name a cluster of larger workers (--scheduler)",
+                ) from None
+            except CancelledError:  # distributed says so where the connection is lost
+                raise WorkerLostError(
+                    "the scheduler of Dask no longer answers", hint="start it, and score again"
+                ) from None
+            except TimeoutError:
+                if self.future.status == "error":  # that of the function itself
+                    raise
+            waited = 0 if self.client.nthreads() else waited + _LOOK_SECONDS
+            if waited >= WORKER_START_SECONDS:
+                raise WorkerLostError(
+                    f"Dask has had no workers for {WORKER_START_SECONDS} seconds",
+                    hint="start some, and score again",
+                )
 
 
 def _connect(scheduler: str) -> Any:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from evalstore.runs import Run
 from evalstore.runs.remote import locate_file
 from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.workers import (
+    AwaitedResult,
     WorkerLostError,
     Workers,
     _end_workers,
@@ -299,7 +300,7 @@ def test_a_cluster_of_this_machine_serves_its_keys_alone_and_says_that_workers_d
     died = pytest.raises(WorkerLostError, match="Dask gave up on some outputs, because workers died")
     with import_module("dask").config.set(once), died, open_workers(None) as workers:
         submit: Any = workers.submit
-        cluster = submit.func.__self__.cluster
+        cluster = submit.args[0].cluster
         address, port = cluster.scheduler_address, cluster.scheduler.http_server.port
         assert address.startswith("tls://127.0.0.1:")
         with pytest.raises(HTTPError, match="404"):
@@ -309,6 +310,38 @@ def test_a_cluster_of_this_machine_serves_its_keys_alone_and_says_that_workers_d
                 distributed.Client(url, timeout=1, set_as_default=False)
         list(map_rows(workers.submit, os._exit, [9], most=2))
     assert list_descendants(os.getpid(), "spawn_main") == []
+
+
+class LostFuture:
+    """A future of distributed that is never done, or whose scheduler is gone, or whose function timed out."""
+
+    def __init__(self, error: Exception, status: str) -> None:
+        self.error, self.status, self.looks = error, status, 0
+
+    def result(self, timeout: float) -> None:
+        self.looks += 1
+        assert self.looks * timeout <= 70, "waits for ever"
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "raised", "looks"),
+    [
+        (TimeoutError(), "pending", "Dask has had no workers for 60 seconds", 14),
+        (CancelledError(), "cancelled", "the scheduler of Dask no longer answers", 1),
+        (TimeoutError("its own"), "error", "its own", 1),
+    ],
+)
+def test_workers_that_are_gone_for_good_are_not_waited_for(
+    error: Exception, status: str, raised: str, looks: int
+) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    future = LostFuture(error, status)
+    # Two looks see a worker, which dies.
+    client = SimpleNamespace(nthreads=lambda: {"tcp://a": 1} if future.looks <= 2 else {})
+    with pytest.raises(Exception, match=raised):
+        AwaitedResult(client, future).result()
+    assert future.looks == looks
 
 
 def test_results_come_in_order_and_few_are_under_way() -> None:
