@@ -29,6 +29,10 @@ from evalstore.errors import LoadError, Place
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
 _TABLE = ".csv"  # of cases that a suite names: no source itself
+_TABLE_ALONE = (
+    "a table comes with the file that lists its tests: name that one (of promptfoo,"
+    " promptfooconfig.yaml)"
+)
 # Prompt files that suites refer to: read as plain text, and never sources themselves.
 _TEXT = frozenset({".md", ".mustache", ".prompt", ".txt"})
 SUFFIXES = frozenset({".json"}) | _LINES | _YAML
@@ -58,6 +62,8 @@ def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ..
     not JSON Lines.
     """
     suffix = _get_suffix(file)
+    if suffix == _TABLE:
+        raise LoadError(_TABLE_ALONE, place=Place(file, 1))
     return (
         _parse_rows(data, file)
         if suffix in _LINES

@@ -246,6 +246,14 @@ def test_a_suite_of_agentevals_stays_one(name: str, tmp_path: Path) -> None:
     report = migrate([_write(tmp_path / "suite.yaml", SUITES[name])], into=tmp_path / "store", dry_run=True)
     assert [source.format for source in report.sources] == ["agentevals"]
     assert MigrationOutcome.REFUSED not in {entry.outcome for entry in report.entries}
+    if name in {"prompts without providers", "variables in camel case"}:
+        assert "--from promptfoo" in report.sources[0].reason
+
+
+def test_a_table_of_tests_alone_names_what_lists_it(tmp_path: Path) -> None:
+    (tmp_path / "tests.csv").write_text("q,__expected\nhi,contains: hi\n")
+    (entry,) = migrate([tmp_path / "tests.csv"], into=tmp_path / "store").entries
+    assert (entry.outcome, "promptfooconfig.yaml" in entry.reason) == (_REFUSED, True)
 
 
 @pytest.mark.parametrize(
