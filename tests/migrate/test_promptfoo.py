@@ -308,3 +308,15 @@ def test_a_prompt_of_the_configuration_s_own_becomes_its_judge(prompt: Any, said
     reads = {"verdict": "pass", "no_verdict": "pass"}
     assert (judge.value["score_type"], judge.value["reads"]) == ("binary", reads)
     assert grade_case(case, extraction.drafts, "Oh", '{"pass": true, "score": 0}') == (True, 1)
+
+
+def test_a_prompt_of_factuality_is_filled_by_the_later_release_only() -> None:
+    test = {
+        "options": {"rubricPrompt": "{{input}} {{ideal}} {{completion}}"},
+        "assert": [{"type": "factuality", "value": "Oslo"}],
+    }
+    text = json.dumps({"prompts": ["Where?"], "tests": [test]})
+    newer, older = (read_config(text, "config.json", {}, release) for release in ("0.121", "0.118"))
+    assert newer.drafts[0].value["template"] == "{{ input }} {{ criterion }} {{ output }}"
+    assert grade_case(newer.cases[0], newer.drafts, "Oslo", "(d) It is Rome") == (False, 0)
+    assert "leaves the places of its own prompt empty" in older.cases[0].reasons[0]

@@ -232,12 +232,12 @@ def _grade_test(test: RunTest, suite: _ReleaseSuite) -> TestGrading:
     options = test.merge("options")
     if options.get("transformVars"):
         raise UnsayableError("its variables are made by transformVars when the program runs")
-    placed = _place_assertions(test, options.get("rubricPrompt"), suite)
+    placed = _place_assertions(test, options, suite)
     return grade_assertions(placed, suite.table.form, list(list_transforms(options)))
 
 
 def _place_assertions(
-    test: RunTest, rubric_prompt: Any, suite: _ReleaseSuite
+    test: RunTest, options: Mapping[str, Any], suite: _ReleaseSuite
 ) -> list[PlacedAssertion]:
     """Return the assertions of a test, each with what its grading depends on."""
     own = test.parts[-1:]
@@ -253,7 +253,8 @@ def _place_assertions(
             suite.release,
             suite.load,
             suite.draft_judge,
-            rubric_prompt=rubric_prompt,
+            rubric_prompt=options.get("rubricPrompt"),
+            scores_categories=bool(options.get("factuality")),
             score_counts=read_threshold(test.find("threshold"), suite.release) is not None,
         )
         return PlacedAssertion(one.raw, part)

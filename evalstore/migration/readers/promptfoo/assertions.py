@@ -18,7 +18,10 @@ from evalstore.migration.javascript.patterns import (
     translate_pattern,
 )
 from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space, write_value
-from evalstore.migration.readers.promptfoo.rubric_prompts import draft_own_prompt
+from evalstore.migration.readers.promptfoo.rubric_prompts import (
+    draft_own_prompt,
+    read_chat_prompt,
+)
 from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_text
 from evalstore.migration.readers.promptfoo.texts import (
     split_at_commas,
@@ -57,6 +60,7 @@ _LATER = frozenset(
     | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
 )
 _HIDDEN = "this release shows the judge the variable {} of the test in place of its own"
+_SCORES = "what options.factuality says that a category is worth is not taken over"
 _GATED = (
     "its threshold counts the score of a model whatever its verdict; here a verdict that"
     " fails counts 0"
@@ -92,7 +96,8 @@ class AssertionPart:
     """One assertion with its pointer, what stands around it, and the row of its type in the table.
 
     `rubric_prompt` is the prompt that its test gives to graders. `score_counts`: a threshold of its
-    test, or of its set, reads its score.
+    test, or of its set, reads its score. `scores_categories`: its test says what each category is
+    worth.
     """
 
     raw: Mapping[str, Any]
@@ -105,6 +110,7 @@ class AssertionPart:
     row: Mapping[str, Any] = field(default_factory=dict)
     rubric_prompt: Any = None
     score_counts: bool = False
+    scores_categories: bool = False
 
     @property
     def type(self) -> str:
@@ -423,18 +429,22 @@ def _read_judged(part: AssertionPart) -> AssertionReading:
     variables: Mapping[str, str] = {}
     if own:
         if "answers" not in row:
-            return AssertionReading(reason=f"the program fills the prompt of {part.type} twice")
+            return AssertionReading(reason=f"the prompts of {part.type} are two")
+        if part.release.name < row.get("shows_since", ""):
+            return AssertionReading(reason="this release leaves the places of its own prompt empty")
         answers = row["answers"]["rated" if is_rated else "judge"]
-        judge, variables = draft_own_prompt(own, judge, answers, part.variables, part.load)
+        prompt = read_chat_prompt(own, part.load)
+        judge, variables = draft_own_prompt(prompt, judge, row, answers, part.variables)
     check: Check = {
         "kind": "llm_judge",
         "judge_prompt_ref": judge.ref,
         "variables": {"criterion": value, **variables},
         **({} if threshold is None else {"threshold": threshold}),
     }
-    hidden = sorted(set(row.get("hides", ())) & part.variables.keys())
+    hidden = sorted(set(row.get("shows", ())) & part.variables.keys())
     losses = [_HIDDEN.format(name) for name in hidden if part.release.variables_hide]
-    losses += [_GATED] if part.score_counts and "answers" in row else []
+    losses += [_GATED] if part.score_counts and row.get("gated") else []
+    losses += [_SCORES] if part.scores_categories and "factuality" in part.type else []
     return AssertionReading(check, tuple(losses), judge=judge, is_partial=is_rated)
 
 

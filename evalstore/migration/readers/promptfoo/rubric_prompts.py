@@ -16,10 +16,17 @@ from evalstore.model import Kind
 
 _FILE = "file://"
 _TEXT_FILES = (".txt", ".md", ".json", ".yaml", ".yml")
-_OUTPUT, _RUBRIC = "output", "rubric"
+_OUTPUT, _CRITERION = "output", "criterion"
 _OWN_LANGUAGE = "its prompt is its own: a template of the program's language"
 _TAG = re.compile(r"\{[{%#]")
 _MESSAGES = re.compile(r"\s*(?:\[|\{(?![{%#])|- *role:)")
+
+
+class ChatPrompt(NamedTuple):
+    """A prompt as chats have it: its system message, empty for none, and what the user says."""
+
+    system: str
+    text: str
 
 
 class OwnPrompt(NamedTuple):
@@ -30,31 +37,36 @@ class OwnPrompt(NamedTuple):
 
 
 def draft_own_prompt(
-    raw: Any,
+    prompt: ChatPrompt,
     ours: ArtifactDraft,
+    row: Mapping[str, Any],
     answers: Mapping[str, Any],
     variables: Mapping[str, Any],
-    load: Callable[[str], Document | None],
 ) -> OwnPrompt:
     """Return the judge that asks in the words of a configuration; `UnsayableError` where only the program can.
 
-    `ours` is the judge that it stands for, `answers` the keys by which its replies are read.
+    `ours` is the judge that it stands for, `answers` the keys by which its replies are read; `row`
+    is that of the type of its assertion.
     """
-    system, text = _read_messages(raw, load)
+    system, text = prompt
     if _TAG.search(system):
         raise UnsayableError("its prompt fills a system message, which no judge here does")
-    pieces = list(_split(text))
-    names = [name for _, name in pieces if name]
-    if _OUTPUT not in names:
+    places, pieces = row["shows"], list(_split(text))
+    ours_by_name = {name: places.get(name) or f"own_{name}" for _, name in pieces if name}
+    if _OUTPUT not in ours_by_name.values():
         raise UnsayableError("its prompt does not show the output")
     template = "".join(
-        escape_literal(words) + (f"{{{{ {_rename(name)} }}}}" if name else "")
+        escape_literal(words) + (f"{{{{ {ours_by_name[name]} }}}}" if name else "")
         for words, name in pieces
     )
-    own = [name for name in dict.fromkeys(names) if name not in {_OUTPUT, _RUBRIC}]
-    filled = {_rename(name): fill_text(f"{{{{ {name} }}}}", variables) for name in own}
+    # A variable of a test must not hide one that every template has.
+    filled = {
+        name: fill_text(f"{{{{ {theirs} }}}}", variables)
+        for theirs, name in ours_by_name.items()
+        if theirs not in places
+    }
     braces = find_template_variables(template)
-    read = ["criterion"] if _RUBRIC in names else []
+    read = [_CRITERION] if _CRITERION in ours_by_name.values() else []
     value = {
         "title": ours.value["title"],
         "template": template,
@@ -65,11 +77,6 @@ def draft_own_prompt(
     id_ = f"judge_{compute_digest(value)[:32]}"
     draft = ArtifactDraft(Kind.JUDGE, id_, value, facts=JudgeFacts("", ""), name="own_prompt")
     return OwnPrompt(draft, {**filled, **braces})
-
-
-def _rename(name: str) -> str:
-    """Return the name of a variable here; one of a test must not hide one that every template has."""
-    return {_OUTPUT: _OUTPUT, _RUBRIC: "criterion"}.get(name, f"own_{name}")
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
@@ -89,8 +96,8 @@ def _check_words(words: str) -> str:
     return words
 
 
-def _read_messages(raw: Any, load: Callable[[str], Document | None]) -> tuple[str, str]:
-    """Return the system message of a prompt, empty for none, and what the user says."""
+def read_chat_prompt(raw: Any, load: Callable[[str], Document | None]) -> ChatPrompt:
+    """Return a prompt of a configuration. Raises `UnsayableError` for what is not text or such messages."""
     if isinstance(raw, str) and raw.startswith(_FILE):
         document = load(raw) if raw.endswith(_TEXT_FILES) and "{{" not in raw else None
         raw = document.value if document else None
@@ -100,11 +107,11 @@ def _read_messages(raw: Any, load: Callable[[str], Document | None]) -> tuple[st
         except LoadError:
             raise UnsayableError(_OWN_LANGUAGE) from None
     if isinstance(raw, str) and raw:
-        return "", raw
+        return ChatPrompt("", raw)
     messages = raw if isinstance(raw, list) else []
     said = [one for one in messages if isinstance(one, dict)]
     roles = [one.get("role") for one in said]
     texts = [text for one in said if isinstance(text := one.get("content"), str)]
     if len(texts) < len(messages) or roles not in (["user"], ["system", "user"]):
         raise UnsayableError("its prompt is not one that can be read from here")
-    return "".join(texts[:-1]), texts[-1]
+    return ChatPrompt("".join(texts[:-1]), texts[-1])
