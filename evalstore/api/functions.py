@@ -190,7 +190,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     from datetime import UTC, datetime
 
     from evalstore.release.acceptances import ChangePolicy, read_change_policy
-    from evalstore.release.store_diff import compare_sides, resolve_side
+    from evalstore.release.store_diff import compare_sides, resolve_side, skip_released_version
 
     before, after = (
         resolve_side(store, side) if isinstance(side, str) else side for side in (old, new)
@@ -200,9 +200,10 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         ChangePolicy(settings, (), today) if settings else read_change_policy(store, today, profile)
     )
     with open_kept_replies(store, judges) as replies:
-        return compare_sides(
+        diff = compare_sides(
             store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies
         )
+    return skip_released_version(store, diff, before, after)
 
 
 @contextmanager

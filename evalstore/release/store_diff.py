@@ -31,7 +31,7 @@ from evalstore.release.store_changes import StoreChanges, find_store_changes
 from evalstore.release.validity import check_tags_complete
 from evalstore.release.values import ArtifactState
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.versions import Bump, find_version
+from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
     from evalstore.checks import CheckContext
@@ -141,6 +141,31 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
     return _name_sides(
         replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new
     )
+
+
+def skip_released_version(
+    store: ArtifactStore, diff: Diff, old: ComparedArtifact, new: ComparedArtifact
+) -> Diff:
+    """Return a comparison without its next version where that, or a higher one, is released already.
+
+    Between two releases that is the later one's; where this is the version that follows from the
+    comparison, it stays.
+    """
+    following = find_version(diff.next_version or "")
+    if not (isinstance(old, Resolved) and isinstance(new, Resolved)) or following is None:
+        return diff
+    working = find_version(new.version)
+    if working is None:
+        return diff
+    last: Version | None = working
+    if not parse_ref(new.ref).names_release:
+        ref = parse_ref(old.ref)
+        base = find_base_release(store, store.releases(ref.kind, ref.id), working)
+        last = base.version if base else None
+    elif working == following:
+        return diff
+    is_released = last is not None and last >= following
+    return replace(diff, next_version=None, later_release=str(last)) if is_released else diff
 
 
 def compare_all(

@@ -123,8 +123,8 @@ def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
 
 
 def _format_overview(diff: Diff, screen: Screen) -> list[str]:
-    rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
-    rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
+    rules = Counter(finding.rule for finding in sort_by_level(diff.findings))
+    rule_counts = (f"{number} {rule}" for rule, number in rules.items())
     return screen.wrap(summary(diff), ", ".join(rule_counts))
 
 

@@ -86,6 +86,18 @@ def test_two_references_name_both_sides(cli: Cli, repo: Path) -> None:
     ]
 
 
+def test_a_version_that_is_released_is_not_the_next(cli: Cli, repo: Path, git: Any) -> None:
+    rubric = repo / "rubrics/tone.yaml"
+    rubric.write_text(rubric.read_text().replace("1.0.1", "3.0.0"))
+    git("commit", "-aqm", "Thank")
+    git("tag", "rubric/tone@3.0.0")
+    for side in ("rubric/tone@3.0.0", "rubric/tone@worktree"):
+        document = valid(cli("-C", repo, "diff", "rubric/tone@1.0.0", side, "--format", "json"))
+        assert (document["next_version"], document["later_release"]) == (None, "3.0.0")
+    told = cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@3.0.0").out.splitlines()
+    assert told[-1] == "1 major, 1 patch. This needs a major bump; 3.0.0 is released already"
+
+
 @pytest.mark.heavy
 def test_json_says_all_of_it(cli: Cli, repo: Path) -> None:
     document = valid(cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@worktree", "--format", "json"))
