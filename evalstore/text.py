@@ -13,6 +13,7 @@ SHORT_EXCERPT, EXCERPT, LONG_EXCERPT = 60, 80, 400
 # Characters of a digest, or of a commit, that a message shows, and that no other in one file begins
 # with.
 SHORT_DIGEST, LONG_DIGEST = 12, 16
+_SUGGESTED = 5  # names of a hint where none is near
 SLIPS = 2  # of the keyboard; with more it is another word
 _SHORT_WORD = 5  # a word of at most this length allows one slip only
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
@@ -100,6 +101,21 @@ def find_nearest(name: str, names: Iterable[str]) -> str | None:
     import difflib
 
     return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)), None)
+
+
+def suggest_known(word: str, known: Iterable[str], what: str) -> str | None:
+    """Return a hint for a name that nothing has: the one that was meant, else the first of those there are.
+
+    `what` is what has them, in the singular. None where there are none.
+    """
+    names = [*known]
+    folded = word.casefold()
+    same = next((name for name in names if name.casefold() == folded), None)
+    if near := same or find_nearest(word, names):
+        return f"did you mean {make_excerpt(near)}?"
+    shown = ", ".join(make_excerpt(name, SHORT_EXCERPT) for name in names[:_SUGGESTED])
+    more = f" and {len(names) - _SUGGESTED:,} more" if len(names) > _SUGGESTED else ""
+    return f"its {what}{'' if len(names) == 1 else 's'}: {shown}{more}" if names else None
 
 
 def _escape_character(char: str) -> str:

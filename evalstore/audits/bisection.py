@@ -23,7 +23,7 @@ from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.repository.objects import Commit
 from evalstore.store.revisions import resolve_head
 from evalstore.store.tags import list_patterns
-from evalstore.text import count_noun, find_nearest
+from evalstore.text import count_noun, suggest_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
     def attempt(finder: VersionFinder, session: JudgeSession) -> Bisection:
         stored = open_stored_run(run, finder, session)
         if question is not None and question not in stored.rows:
-            near = find_nearest(question, list(stored.rows))
             raise RefusedError(
-                f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None
+                f"{run} has no question {question}",
+                hint=suggest_known(question, stored.rows, "question"),
             )
         search = _VersionSearch(
             store, parsed.name, history, by_commit, OutputGrader(stored, finder, session), question

@@ -38,7 +38,7 @@ from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore
-from evalstore.text import find_nearest
+from evalstore.text import suggest_known
 
 _Rank = tuple[bool, Fraction, str]
 _NOTHING = LineEffect()
@@ -97,10 +97,9 @@ def view_question(
 
 def _require_question(stored: StoredRun, id_: str) -> None:
     if id_ not in stored.rows or id_ not in stored.questions:
-        near = find_nearest(id_, list(stored.rows))
         raise RefusedError(
             f"{stored.run.path} has no answer to the question {id_}",
-            hint=f"did you mean {near}?" if near else None,
+            hint=suggest_known(id_, stored.rows, "question"),
         )
 
 

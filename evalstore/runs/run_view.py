@@ -15,7 +15,7 @@ from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.records import open_record
 from evalstore.runs.values import GradedRow, Run
 from evalstore.statistics import CorrectedShare, Rate
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import make_excerpt, suggest_known
 
 _BINS = 10
 _RANKS = {Verdict.FAIL: 0, Verdict.UNSCORED: 1, Verdict.PASS: 2}
@@ -200,6 +200,6 @@ def _find_score(row: GradedRow, choice: RowChoice) -> Fraction | None:
 def _require_name(what: str, name: str | None, names: Iterable[str], run: Run) -> None:
     known = [*names, *(run.missing_outputs if what == "question" else ())]
     if name is not None and name not in known:
-        near = find_nearest(name, known)
-        hint = f"did you mean {make_excerpt(near)}?" if near else None
-        raise RefusedError(f"{run.path} has no {what} {make_excerpt(name)}", hint=hint)
+        raise RefusedError(
+            f"{run.path} has no {what} {make_excerpt(name)}", hint=suggest_known(name, known, what)
+        )

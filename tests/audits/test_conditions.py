@@ -137,6 +137,9 @@ def test_one_question_is_a_square_of_outputs_and_rulers(runs: dict[str, str], as
     assert text.splitlines()[-1].split(" | ") == [f"{'foo':<48}", "fine"]
     ran = cli("audit", runs["a"], runs["banned"], "--question", "q99", cwd=repo.root)
     assert (ran.code, "has no answer to the question q99" in ran.err) == (3, True)
+    gate = ("audit", runs["worse"], runs["banned"], "--question")
+    assert "hint: did you mean q9?" in cli(*gate, "Q9", cwd=repo.root).err
+    assert "hint: its questions: q0, q1, q2, q3, q4 and 5 more" in cli(*gate, "nope", cwd=repo.root).err
     assert cli("audit", runs["a"], runs["banned"], "--question", "q9", "--fail-on", "own<0", cwd=repo.root).code == 2
 
 

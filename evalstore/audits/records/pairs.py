@@ -24,7 +24,7 @@ from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.records import open_record
 from evalstore.store import ArtifactStore
 from evalstore.store.remote import find_commit_pages
-from evalstore.text import make_excerpt
+from evalstore.text import make_excerpt, suggest_known
 
 # Questions whose edits are named, those that moved most: of each an audit holds all it has.
 _MOST_MOVED = 1_000
@@ -113,15 +113,17 @@ def keep_regressed(reader: PairReader, limit: int | None, question: str | None =
     Raises `RefusedError` for a question without a pair.
     """
     kept: list[tuple[tuple[int, Fraction, int], RowPair]] = []
-    found = 0
+    found, ids = 0, dict[str, None]()
     for pair in reader:
+        ids |= dict.fromkeys([pair.b.id] if question is not None else ())
         if question in {None, pair.b.id}:
             found += 1
             insort(kept, ((*pair.rank, reader.found), pair), key=lambda one: one[0])
             del kept[limit if limit is not None else found :]
     if question is not None and not found:
         raise RefusedError(
-            f"the two runs have no pair of outputs to the question {make_excerpt(question)}"
+            f"the two runs have no pair of outputs to the question {make_excerpt(question)}",
+            hint=suggest_known(question, ids, "question"),
         )
     pairs = tuple(pair for _, pair in kept)
     return RunPairs(reader.comparison, reader.runs, pairs, found, reader.edits, reader.gap)
