@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -54,9 +54,10 @@ _CLAIMS = {
 def text(report: RecordReport, screen: Screen = PAPER) -> str:
     """Return the change in a sentence, both means, what else there is, and the answers to conditions."""
     limit = None if screen.whole else _SHOWN
-    blocks: list[str | Iterable[str]] = []
-    for one in report.all:
-        blocks.append(screen.wrap(*list_facts(one.comparison, limit)))
+    blocks: list[Sequence[str]] = []
+    for one, (title, facts) in zip(report.all, _list_titled_facts(report, limit), strict=True):
+        heading = screen.wrap(title, inner="", part=Part.HEAD) if title else []
+        blocks.append([*heading, *screen.wrap(*facts)])
         blocks.append(format_results(one.results, screen))
     return join_blocks(
         *(screen.wrap(sentence, inner="", part=Part.HEAD) for sentence in _write_sentences(report)),
@@ -70,15 +71,22 @@ def markdown(report: RecordReport) -> str:
     found = report.comparison
     is_one_file = found.names != RECORD_NAMES
     other = "" if is_one_file else f" \u2192 {format_code(found.b.run)}"
-    facts = (map(escape_prose, list_facts(each.comparison, _SHOWN)) for each in report.all)
     return join_blocks(
         "### evalstore audit",
         f"{format_code(found.a.run)}{other}",
         *(f"**{escape_prose(sentence)}**" for sentence in _write_sentences(report)),
         (f"- {escape_prose(describe_result(one))}" for each in report.all for one in each.results),
         format_table(HEAD, _list_all_rows(report)),
-        *(map("- {}".format, sentences) for sentences in facts),
+        *_list_markdown_facts(report),
     )
+
+
+def _list_markdown_facts(report: RecordReport) -> Iterator[str | Iterable[str]]:
+    """Yield the facts of each comparison below its title, where there are several."""
+    for title, facts in _list_titled_facts(report, _SHOWN):
+        if title:
+            yield f"{escape_prose(title)}:"
+        yield (f"- {escape_prose(fact)}" for fact in facts)
 
 
 def html(report: RecordReport) -> str:
@@ -99,7 +107,7 @@ def html(report: RecordReport) -> str:
         conditions=[describe_result(one) for each in report.all for one in each.results],
         head=HEAD,
         rows=_list_all_rows(report),
-        facts=[fact for each in report.all for fact in list_facts(each.comparison, None)],
+        facts=_list_titled_facts(report, None),
     )
 
 
@@ -131,6 +139,16 @@ def document(report: RecordReport) -> dict[str, Any]:
 
 def _write_sentences(report: RecordReport) -> list[str]:
     return [write_sentence(one.comparison) for one in report.all]
+
+
+def _list_titled_facts(report: RecordReport, limit: int | None) -> list[tuple[str, list[str]]]:
+    """Return the facts of each comparison; of several, each with what is held against what."""
+    found = []
+    for one in report.all:
+        base, name = (make_excerpt(end, _NAME) for end in one.comparison.names)
+        title = f"{name} against {base}" if report.others else ""
+        found.append((title, [*list_facts(one.comparison, limit)]))
+    return found
 
 
 def _list_all_rows(report: RecordReport) -> list[tuple[str, ...]]:

@@ -226,8 +226,9 @@ def test_the_numbers_are_those_of_the_json(desk: Desk, name: str) -> None:
     assert found["sentence"] in read.words
     for side in ("a", "b"):
         ends = [side.upper(), *(f"{found[side][key] * 100:.2f}" for key in ("score", "passes"))]
-        assert ends in [[row[0], row[1], row[4]] for row in read.rows if len(row) == 8]
-    sums = [row for row in read.rows if len(row) == 9 and row[0]]
+        wanted = [*ends, f"{found[side]['scored']:,}", found[side]["model"]]
+        assert wanted in [[row[0], row[1], row[4], *row[7:]] for row in read.rows if len(row) == 9]
+    sums = [row for row in read.rows if len(row) == 9 and row[0] not in {"", "A", "B"}]
     shares = [one for one in found["factors"] if one["changed"] or one["share"]]
     lines = [key for key in ("mix", "no_answer", "judge_errors", "not_reproduced") if found["lines"][key]]
     assert len(sums) == len(shares) + len(lines)

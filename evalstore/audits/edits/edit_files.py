@@ -17,6 +17,7 @@ from evalstore.store.repository.hosting import find_commit_page
 
 _AROUND = 2  # lines before and after the edited one
 _LONGEST = 200  # characters of a line
+_ALIKE = 0.5  # of two lines that are one line, edited, from which on they are
 _MOST = 200  # edits of a page
 _MOST_LINES = 2_000  # of a file whose lines are paired with those of its other version
 
@@ -108,13 +109,25 @@ def _find_other(lines: Sequence[str], others: Sequence[str], line: int) -> int |
         return None
     matcher = SequenceMatcher(None, lines, others, autojunk=False)
     for tag, first, last, other_first, other_last in matcher.get_opcodes():
-        if first < line <= last:
-            is_paired = tag == "replace" and last - first == other_last - other_first
-            return other_first + line - first if is_paired else None
+        if tag != "replace" or not first < line <= last:
+            continue
+        if last - first == other_last - other_first:
+            return other_first + line - first
+        numbers = range(other_first + 1, other_last + 1)
+        alike = {number: _compare_lines(lines[line - 1], others[number - 1]) for number in numbers}
+        best = max(numbers, key=alike.__getitem__)
+        return best if alike[best] > _ALIKE else None
     return None
+
+
+def _compare_lines(line: str, other: str) -> float:
+    return SequenceMatcher(None, line[:_LONGEST], other[:_LONGEST], autojunk=False).ratio()
 
 
 def _cut_excerpt(file: str, lines: Sequence[str], line: int) -> FileExcerpt:
     first = max(1, line - _AROUND)
-    shown = (text[:_LONGEST] for text in lines[first - 1 : line + _AROUND])
+    shown = (
+        f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
+        for text in lines[first - 1 : line + _AROUND]
+    )
     return FileExcerpt(file.partition(":")[2], first, line, tuple(shown))
