@@ -1,4 +1,4 @@
-"""Accepts one change of the working tree at a lower level, written into .evalstore/accepted.yaml for review."""
+"""Accepts one change of the working tree at a lower level, in .evalstore/accepted.yaml for review."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADER = (
 
 
 class AcceptOptions(NamedTuple):
-    """Why a change is accepted, at which level (None: one lower), and until which day (None: the next release)."""
+    """Why a change is accepted, at which level (None: one lower), and until when (None: the next release)."""
 
     reason: str
     level: Bump | None = None

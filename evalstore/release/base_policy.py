@@ -20,7 +20,7 @@ _SEVERITIES = list(Severity)
 
 @dataclass(slots=True)
 class BasePolicies:
-    """How changes are judged: by the settings of a base as well as by today's (`now`), of which the stricter count.
+    """How changes are judged: by a base's settings and by today's (`now`); the stricter count.
 
     The base is `commit` with its acceptances; without one it is the last release of each artifact,
     and acceptances are today's: an entry names one change and is of no other, so that no release

@@ -33,7 +33,7 @@ _PUSH_HOOKS = ("pre-push",)
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The branch that is checked out: its full ref name, its commit (None before the first one), and the index."""
+    """The branch that is checked out: full ref name, commit (None before the first one), and index."""
 
     branch: str
     tip: str | None
@@ -46,7 +46,7 @@ class Checkout:
 
 
 def find_checkout(git: Git, head: Head) -> Checkout:
-    """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
+    """Return the branch that is checked out; `RefusedError` during a merge or on a detached HEAD."""
     wait_for_index(git.directory)
     index = read_index(git)
     if unfinished := find_unfinished(git):
@@ -81,7 +81,7 @@ def find_bypassed_hooks(
 def complete_signature(
     config: Sequence[ConfigSetting], source: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or git's config; dates may be missing.
+    """Return git's author and committer variables, from `source` or git's config; dates may be missing.
 
     Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
     """

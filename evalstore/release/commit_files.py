@@ -60,7 +60,7 @@ def list_commit_files(
     tagged: bool,
     signed: bool,
 ) -> Iterator[CommitFile]:
-    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only).
+    """Yield the files that steps commit, in order: the artifact, its rows, its ledger (with a tag only).
 
     Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has
     edited.
@@ -82,7 +82,7 @@ def list_commit_files(
 
 
 def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile]:
-    """Yield the settings that a bump judged by, where git does not have them yet: every clone judges by the same."""
+    """Yield the settings of a bump that git does not have yet: every clone must judge by the same."""
     content = _read_working_file(store, SETTINGS_FILE)
     if content is None:
         return
@@ -98,7 +98,7 @@ def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile
 
 
 def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
-    """Return the files that git keeps with LF though they have CRLF; only those with a CR need git's attributes."""
+    """Return the files with CRLF that git keeps with LF; only those with a CR need git's attributes."""
     paths = [step.path for step in steps if b"\r\n" in step.content]
     rows = [path for step in steps if (path := find_rows_path(step.artifact))]
     paths += [path for path in rows if store.root and _file_has_cr(store.root, path)]
@@ -184,7 +184,7 @@ class FileBlobs(NamedTuple):
 def write_blobs(
     repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]
 ) -> tuple[list[FileBlobs], dict[str, bytes]]:
-    """Return the blobs of files; those that are read from disk are written, the others returned by their ids, too."""
+    """Return the blobs of files; those that are read from disk are written, of others the ids are given."""
     with ExitStack() as stack:
         rows = {file.path: file for file in files if file.content is None}
         root = store.root or repository.top

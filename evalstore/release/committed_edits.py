@@ -21,7 +21,7 @@ from evalstore.store.working_files import is_blob
 def check_committed_edits(
     store: ArtifactStore, is_wanted: Callable[[str], bool]
 ) -> Iterator[Finding]:
-    """Yield the committed files that have the version of a release and another content, by the judgement of status.
+    """Yield committed files with a release's version and other content, as status judges them.
 
     Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet:
     status says both.

@@ -1,4 +1,4 @@
-"""Compares stored artifacts: working files by their bytes first, and only what differs there by what it means."""
+"""Compares stored artifacts: by their bytes first, and only what differs there by what it means."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ComparedArtifact = Resolved | Artifact | Mapping[str, Any]
 
 
 def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str:
-    """Return the name whose releases, of all by name, a file goes on from: its own, or until then its earlier one."""
+    """Return the name whose releases (by name) a file continues: its own, or before that its earlier one."""
     has_own = find_last_release(known.get(artifact.name, ())) is not None
     return artifact.name if has_own else artifact.former_name or artifact.name
 
@@ -34,7 +34,7 @@ def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str
 def find_base_release(
     store: ArtifactStore, releases: Sequence[Release], working: Version
 ) -> Release | None:
-    """Return the release that a file was edited from: the last, or on a branch without it the last that it has."""
+    """Return the release that a file was edited from: the last that its branch has."""
     last = find_last_release(releases)
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step
     # back.
@@ -108,7 +108,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     rows: Rows | None = None,
     detail: Detail = Detail.WITNESSES,
 ) -> Diff:
-    """Return the difference from a release to a working file; `rows` stand for those on disk, about to be rewritten."""
+    """Return the difference from a release to a working file; `rows` replace those on disk."""
     old = store.resolve(f"{release.name}@{release.version}")
     pair = (
         None
@@ -126,7 +126,7 @@ def get_artifact(side: ComparedArtifact) -> Artifact | Mapping[str, Any]:
 def _find_settings(
     policy: ChangePolicy, old: ComparedArtifact, new: ComparedArtifact
 ) -> ComparisonSettings:
-    """Return the settings for a change: with what was accepted since `old`, where `new` goes on from that release."""
+    """Return the settings for a change; with what was accepted since `old`, if `new` continues that."""
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
     name = _find_name(new)
     names = {name, new.artifact.former_name if isinstance(new, Resolved) else name}

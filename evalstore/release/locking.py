@@ -1,4 +1,4 @@
-"""The lock under which evalstore writes to a repository: one at a time, across processes and working trees."""
+"""The lock for writing to a repository: one at a time, across processes and working trees."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class _PartSearch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The step from a parent to a commit: both versions, and the older names of checks and questions by newer ones."""
+    """The step from a parent to a commit: both versions, and older names of checks and questions by newer."""
 
     parent: str
     old: PartTable
@@ -85,7 +85,7 @@ class PartHistory:
     _tables: dict[str, PartTable | None] = field(default_factory=dict)
 
     def find_endings(self, parts: Iterable[ArtifactPart]) -> dict[ArtifactPart, PartEnding]:
-        """Return for each part, named as at the head, the newest commit whose value differs from that of all parents.
+        """Return each part's newest commit whose value differs from all parents'; names are the head's.
 
         A part that the head lacks is named as in the version that last had it.
         """

@@ -1,4 +1,4 @@
-"""What a bump writes, in order; a kill after any step leaves either no release, or one that the next bump finishes.
+"""What a bump writes, in order; a kill leaves no release, or one that the next bump finishes.
 
 1. Objects: blobs (`write_release_files`), trees, the commit, the tags; and the journal: what is to
    be done, with refs of our own, which hold the objects until the others do (`_write_journal`).
@@ -172,7 +172,7 @@ class ReleaseContext(NamedTuple):
 
 
 def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
-    """Commit a release on `tip`, make its tags and move the branch, together; `ConflictError` when one has moved.
+    """Commit a release on `tip`, make tags and move the branch, together; `ConflictError` if one moved.
 
     The index is locked for as long as branch, files and index differ from each other: whoever else
     commits meets that lock for milliseconds. Where somebody commits all the time, the last tries
@@ -232,7 +232,7 @@ def publish_once(repository: LockedRepository, journal: Journal) -> None:
 
 
 class _Attempt(NamedTuple):
-    """The outcome of one try: released, or what git has answered (None: somebody else was at work on the index)."""
+    """The outcome of one try: released, or what git answered (None: somebody else was using the index)."""
 
     is_released: bool
     failure: CommandError | None = None
@@ -241,7 +241,7 @@ class _Attempt(NamedTuple):
 def _write_journal(
     release: ReleaseContext, draft: ReleaseDraft, tip: str | None, last: Journal | None
 ) -> Journal:
-    """Write the commit and the tags of a release on `tip`, then what remains to be done; `last` is that of another tip.
+    """Write a release's commit and tags on `tip`, then what remains to do; `last` is that of another tip.
 
     Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary
     file, which the next bump removes. Killed after it: a journal none of whose refs has moved,
