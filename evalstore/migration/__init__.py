@@ -1,4 +1,4 @@
-"""Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
+"""Migrates files of legacy graders into rubrics and datasets, and back; every loss is reported."""
 
 from typing import TYPE_CHECKING
 

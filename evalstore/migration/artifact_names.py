@@ -44,7 +44,7 @@ def _make_long_slug(text: str) -> str:
 
 
 def shorten_slug(text: str, limit: int) -> str:
-    """Return the slug of a text in at most `limit` characters; a longer one ends in six hex digits of the text."""
+    """Return the slug of a text; one longer than `limit` ends in six hex digits of the text."""
     slug = _make_long_slug(text)
     if len(slug) <= limit:
         return slug
@@ -108,7 +108,7 @@ def make_check_id(names: Iterable[Any]) -> str:
 
 
 def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
-    """Return the ids of a rubric's checks, each the first usable of its names; a name that is an id keeps its check."""
+    """Return the ids of checks, each the first usable of its names; a name that is an id keeps its check."""
     candidates = list(names)
     wanted = [make_check_id(words) for words in candidates]
     labels, ids = UniqueLabels(), dict[int, str]()
@@ -131,10 +131,9 @@ def rename_checks(rubric: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
     if isinstance(checks, list):
         renamed["checks"] = [_rename_check(check, names) for check in checks]
     if isinstance(scoring, dict):
-        renamed["scoring"] = {
-            key: _rename_ids(item, names) if key in _BY_CHECK else item
-            for key, item in scoring.items()
-        }
+        by_check = {key: item for key, item in scoring.items() if key in _BY_CHECK}
+        renames = {key: _rename_ids(item, names) for key, item in by_check.items()}
+        renamed["scoring"] = {**scoring, **renames}
     return renamed
 
 
@@ -162,7 +161,7 @@ class _NameRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArtifactNames:
-    """The names that one migration has used so far: ids by `<kind>/<id>`, paths of runs with a leading slash."""
+    """The names that one migration has used: ids by `<kind>/<id>`, paths of runs with a leading slash."""
 
     records: ChainMap[str, _NameRecord] = field(default_factory=ChainMap)
 
@@ -213,12 +212,11 @@ def replace_refs(value: Any, change: Callable[[str], Any]) -> Any:
         return [replace_refs(item, change) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: change(item)
-        if key in REF_KEYS and isinstance(item, str)
-        else replace_refs(item, change)
-        for key, item in value.items()
-    }
+    changed = dict(value)
+    for key, item in value.items():
+        is_ref = key in REF_KEYS and isinstance(item, str)
+        changed[key] = change(item) if is_ref else replace_refs(item, change)
+    return changed
 
 
 def rename_refs(value: Any, new_refs: Mapping[str, str]) -> Any:

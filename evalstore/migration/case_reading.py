@@ -1,4 +1,4 @@
-"""What readers of several formats do alike: walk over rows, collect the checks of a case, draft the rubric of them."""
+"""What several readers do alike: walk over rows, collect a case's checks, draft their rubric."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CaseList(NamedTuple):
 
 
 def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extraction:
-    """Return the list of a file's cases; the extraction of a file that is refused, where it is none or a tie."""
+    """Return a file's list of cases; the extraction that refuses it, where it is none or a tie."""
     root = legacy.document.value
     key = find_list(root, table) or ""
     at, rows = (split_path(root, key), get_path(root, key)) if key else ((), root)
@@ -110,7 +110,7 @@ def read_rows(
 
 
 def refuse_unscored(extraction: Extraction) -> Extraction:
-    """Return an extraction; of a suite of which no case is graded by anything, one that refuses it as a whole."""
+    """Return an extraction; it refuses a suite as a whole of which nothing is graded."""
     cases = extraction.usable_cases
     is_graded = any(not case.scores_nothing for case in cases)
     if extraction.dataset is None or is_graded or not cases:
@@ -129,7 +129,7 @@ def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = No
 
 @dataclass(slots=True)
 class CaseChecks:
-    """The checks of one case by id and their weights, and parts of it that no check expresses, with their notes.
+    """The checks of one case by id, their weights, and parts that no check expresses, with their notes.
 
     `losses` are reasons why its score can differ from the legacy grader's, `remarks` move no score.
     """

@@ -1,4 +1,4 @@
-"""Runs every check that a migration writes once, on its own question: what cannot be run is no migrated grader."""
+"""Runs every migrated check once, on its own question: what cannot be run is no migrated grader."""
 
 from __future__ import annotations
 

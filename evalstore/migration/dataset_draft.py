@@ -1,8 +1,8 @@
-"""Builds the dataset of one source: its questions with their rubrics and values, and what they do not say of it."""
+"""Builds the dataset of one source: its questions with their rubrics, and what they do not say of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from evalstore.migration.table import FormatTable
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """One source with its table, what its reader extracted, and the companion files that were read with it.
+    """One source with its table, what its reader extracted, and the companion files read with it.
 
     `refs` are the rubrics of the store that questions refer to, by the reference that the source
     states.
@@ -53,40 +53,40 @@ def build_dataset(
 
     `former` are the ids that questions had before, by those of now.
     """
-    cases, document = context.extraction.cases, context.legacy.document
-    # Cases leave the remainder: their questions and `x_unmapped` hold them.
-    own_pointers = [case.pointer for case in cases if not case.document]
-    remainder = (
-        {}
-        if context.extraction.is_run
-        else head.value.get("x_source")
-        or {"kept": find_root_remainder(document.value, own_pointers), **fold_companions(context)}
-    )
-    cases_in_order = zip(context.extraction.usable_cases, rubrics, shares, strict=True)
-    unmapped = [
-        {
-            **_locate_case(case, context),
-            "reason": "; ".join(case.reasons),
-            "value": encode_value(case.raw),
-        }
-        for case in cases
-        if case.is_set_aside
-    ]
-    unmapped += [
-        {"line": broken.line, "reason": broken.problem.message, "value": broken.text}
-        for broken in context.legacy.broken_lines
-    ]
+    rows: list[dict[str, Any]] = []
+    for case, rubric, share in zip(context.extraction.usable_cases, rubrics, shares, strict=True):
+        if case.question:
+            before = former.get(case.question["id"])
+            rows.append(_build_row(case, rubric, share.values, context, before))
+    unmapped = list(_list_unmapped(context))
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [
-            _build_row(case, rubric, share.values, context, former.get(case.question["id"]))
-            for case, rubric, share in cases_in_order
-            if case.question
-        ],
-        "x_source": remainder,
+        "questions": rows,
+        "x_source": _find_remainder(context, head),
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=fold_rows(value))
+
+
+def _find_remainder(context: SourceContext, head: ArtifactDraft) -> dict[str, Any]:
+    """Return the `x_source` of a dataset; the cases are held by its questions and `x_unmapped`."""
+    if context.extraction.is_run:
+        return {}
+    if source := head.value.get("x_source"):
+        return dict(source)
+    own_pointers = [case.pointer for case in context.extraction.cases if not case.document]
+    kept = find_root_remainder(context.legacy.document.value, own_pointers)
+    return {"kept": kept, **fold_companions(context)}
+
+
+def _list_unmapped(context: SourceContext) -> Iterator[dict[str, Any]]:
+    """Yield what no question holds: cases that are set aside, and broken lines."""
+    for case in context.extraction.cases:
+        if case.is_set_aside:
+            reason, value = "; ".join(case.reasons), encode_value(case.raw)
+            yield {**_locate_case(case, context), "reason": reason, "value": value}
+    for broken in context.legacy.broken_lines:
+        yield {"line": broken.line, "reason": broken.problem.message, "value": broken.text}
 
 
 def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
@@ -97,13 +97,10 @@ def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, A
 
 def fold_companions(context: SourceContext) -> dict[str, Any]:
     """Return what the `x_source` of a suite has of its companion files: what no question says."""
-    remainders = {
-        path: find_root_remainder(
-            document.value,
-            [case.pointer for case in context.extraction.cases if case.document is document],
-        )
-        for path, document in context.companions.items()
-    }
+    remainders: dict[str, Any] = {}
+    for path, document in context.companions.items():
+        own = [case for case in context.extraction.cases if case.document is document]
+        remainders[path] = find_root_remainder(document.value, [case.pointer for case in own])
     return {BESIDE: remainders} if remainders else {}
 
 

@@ -1,4 +1,4 @@
-"""Detects the format of a document by its content alone: signs for and against, weighed over all cases of the file.
+"""Detects the format of a document by its content: signs for and against, weighed over all cases.
 
 The file name never counts. A case speaks for a format or against it by its surest sign, and a sign
 at the root speaks for every case, so that one odd case turns no file into another format.
@@ -40,7 +40,7 @@ _LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 
 @dataclass(frozen=True, slots=True)
 class SignCount:
-    """In how many of a file's cases a sign is, for a format or against it; one at the root counts for all of them."""
+    """In how many of a file's cases a sign is, for or against a format; one at the root counts for all."""
 
     sign: FormatSign
     is_against: bool
@@ -56,7 +56,7 @@ class SignCount:
 
 @dataclass(frozen=True, slots=True)
 class FormatWeight:
-    """How much of a file speaks for a format: its `weight` from -1 to 1, and the signs that are there, strongest first.
+    """How much of a file speaks for a format: its `weight` from -1 to 1, and its signs, strongest first.
 
     `mass` is what its signs weigh whether they speak for it or against it. `confidence` is how sure
     they are, from 0 to 1, over those cases that speak at all.
@@ -126,7 +126,7 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "written by a migration")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
-    """Return the heaviest of the tables, if no other weighs about as much; a foreign shape (`not_this`) wins."""
+    """Return the heaviest table, if no other weighs about as much; a foreign shape (`not_this`) wins."""
     if _has_own_source(value):
         return OWN_MATCH
     shape = next(_find_shapes(value, tables), None)
@@ -165,18 +165,11 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
         return OWN_MATCH
     weights = weigh_formats(value, [table])
     if not is_named:
-        shape = next(
-            (
-                one
-                for one in _find_shapes(value, [table])
-                if one.outcome is MigrationOutcome.UNMAPPED
-            ),
-            None,
-        )
-        if shape or not weights:
-            return (
-                FormatMatch(None, shape, 1.0, shape.reason, weights=weights) if shape else NO_MATCH
-            )
+        for shape in _find_shapes(value, [table]):
+            if shape.outcome is MigrationOutcome.UNMAPPED:
+                return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
+        if not weights:
+            return NO_MATCH
     elif find_list(value, table) is None:
         lists = " or ".join(key or "list at its root" for key in table.lists)
         return FormatMatch(None, None, 0.0, _LISTLESS.format(table.format, lists))
@@ -187,22 +180,18 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
 
 
 def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
-    """Yield the foreign shapes that a document has: results, what lies beside a suite, then files of other tools."""
+    """Yield the foreign shapes of a document: results, neighbours of a suite, then other tools' files."""
     results = find_value_format(value)
     if results and not results.migrates:
         reason = f"it holds {results.describe_use('FILE')}, and no suite"
         yield ForeignShape(results.name, reason, MigrationOutcome.UNMAPPED)
-    yield from (
-        shape
-        for table in tables
-        for shape in table.not_this
-        if _has_shape(value, shape, table.lists)
-    )
+    for table in tables:
+        yield from (one for one in table.not_this if _has_shape(value, one, table.lists))
     yield from (shape for shape in load_tool_shapes() if _has_shape(value, shape, ()))
 
 
 def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -> int | None:
-    """Return how many cases a file has that no format takes; None where it is not a suite, or has no list of them."""
+    """Return how many cases a file has that no format takes; None if it is no suite, or has no list."""
     if match.shape and not match.shape.has_cases:
         return None
     keys = {key for table in tables for key in table.lists} | {
@@ -232,11 +221,8 @@ def _weigh_table(
     root: Any, table: FormatTable, cases: Sequence[dict[str, Any]], total: int
 ) -> FormatWeight:
     signs = (*table.signs, *table.against)
-    at_root = {
-        sign
-        for sign in signs
-        if sign.at == "root" and isinstance(root, dict) and _is_sign_of(root, sign)
-    }
+    root_signs = {sign for sign in signs if sign.at == "root"} if isinstance(root, dict) else ()
+    at_root = {sign for sign in root_signs if _is_sign_of(root, sign)}
     in_case = [sign for sign in signs if sign.at == "case"]
     # Cases with the same signs weigh alike. A file with an empty list, or with no list, has its
     # root alone.
@@ -253,10 +239,11 @@ def _weigh_table(
         for_ = max((sign.confidence for sign in table.signs if sign in present), default=0.0)
         against = max((sign.confidence for sign in table.against if sign in present), default=0.0)
         tally[for_, against] += number
-    weights = [
-        number * (-_strength(against) if against > for_ else _strength(for_))
-        for (for_, against), number in tally.items()
-    ]
+
+    def weigh(for_: float, against: float) -> Fraction:
+        return -_strength(against) if against > for_ else _strength(for_)
+
+    weights = [number * weigh(*sides) for sides, number in tally.items()]
     spoken = {sides: number for sides, number in tally.items() if max(sides) >= SURE} or tally
     votes = sum(number * for_ for (for_, against), number in spoken.items() if for_ >= against)
     counts = [
@@ -350,13 +337,10 @@ def _list_checks(holders: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for holder in holders:
         items = holder.get("assert")
         for item in items if isinstance(items, list) else ():
-            yield from (
-                [item]
-                if isinstance(item, dict)
-                else [{"criteria": item}]
-                if isinstance(item, str)
-                else []
-            )
+            if isinstance(item, dict):
+                yield item
+            elif isinstance(item, str):
+                yield {"criteria": item}
 
 
 def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
@@ -391,7 +375,7 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
 
 
 def _has_camel_case(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether keys that a format defines are in camelCase; those of variables and metadata are the user's own."""
+    """Whether keys of the format are in camelCase; those of variables and metadata are the user's own."""
     holders = [root]
     for case in cases:
         options = case.get("options")

@@ -1,4 +1,4 @@
-"""`export`: writes datasets, their rubrics and stored runs back as legacy files, equal as data to what was migrated."""
+"""`export`: writes datasets, rubrics and runs back as legacy files, equal as data to the source."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def export(
 def _export_datasets(
     names: Iterable[str], table: FormatTable, artifacts: ArtifactSource
 ) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
-    """Return the files of all datasets that can be given back, and those that cannot; one alone is an error."""
+    """Return the files of all datasets that can be given back, and the others; one alone is an error."""
     refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(
         table.format
     )
@@ -168,7 +168,7 @@ def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> li
 
 
 def _list_pins_behind(ref: Ref, artifacts: ArtifactSource) -> Iterator[PinBehind]:
-    """Yield the pins of a dataset to rubrics of its source that have moved on since: it is given back as it was."""
+    """Yield a dataset's pins to rubrics that have moved on since: it is given back as it was."""
     main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (None, [])
     for text in dict.fromkeys(question.rubric_ref for question in questions if question.rubric_ref):
         with suppress(EvalstoreError):
@@ -198,18 +198,11 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
     # What a rubric takes from a question was given back as its check.
     taken = list_value_keys(rubrics.values())
-    lost = [
-        (question.id, key)
-        for question in questions
-        for key in _list_lost_keys(question.row)
-        if key not in taken
-    ]
-    left_out += [f"{ref.name} {id_}: {key}" for id_, key in lost]
-    left_out += [
-        f"{ref.name} {question.id}: {_UNGRADED}"
-        for question in questions
-        if not question.rubric_ref
-    ]
+    for question in questions:
+        lost = [key for key in _list_lost_keys(question.row) if key not in taken]
+        left_out += [f"{ref.name} {question.id}: {key}" for key in lost]
+    ungraded = [question.id for question in questions if not question.rubric_ref]
+    left_out += [f"{ref.name} {id_}: {_UNGRADED}" for id_ in ungraded]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
     return [ExportedFile(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
@@ -217,7 +210,7 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
 def _export_remainder(
     ref: Ref, table: FormatTable, artifacts: ArtifactSource
 ) -> list[ExportedFile]:
-    """Restore a source from what its artifacts pin; of files that a migration edited since, from these files."""
+    """Restore a source from what its artifacts pin; files that a migration edited since, from themselves."""
     try:
         return _restore_source(ref, table, artifacts, artifacts.load_artifact)
     except RefusedError:
@@ -231,7 +224,7 @@ def _export_remainder(
 def _restore_source(
     ref: Ref, table: FormatTable, artifacts: ArtifactSource, load: LoadArtifact
 ) -> list[ExportedFile]:
-    """Restore a source and its companions from the remainder, and check that they still mean what the store says."""
+    """Restore a source and its companions from the remainder; they must mean what the store says."""
     main, questions = (
         artifacts.load_dataset(ref)
         if ref.kind is Kind.DATASET
@@ -251,12 +244,8 @@ def _restore_source(
     rows = whole.get("questions", ())
     # A case is restored from its rubric, too, whose values may be in its question.
     asks = bool("share" in source or table.prompts or table.judges)
-    used = (
-        row
-        for row in rows
-        if has_references(row["x_source"]) or (asks and "pin" not in row["x_source"])
-    )
-    refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
+    graded = [row for row in rows if row.get("rubric_ref")]
+    refs = dict.fromkeys(row["rubric_ref"] for row in graded if _needs_rubric(row, asks=asks))
     rubrics = {ref: load(parse_ref(ref)).value for ref in refs}
     restored = restore_files(whole, rubrics, table)
     text = render_legacy(restored.pop(""), source["file"])
@@ -284,11 +273,15 @@ def _restore_source(
     )
     name = f"{ref.name}@{main.version}"
     others = find_companion_files(extraction, companions, source["file"]).items()
-    texts = (
-        ExportedFile(file, name, render_legacy(companions[path].value, file))
-        for file, path in others
-    )
+    values = {file: companions[path].value for file, path in others}
+    texts = [ExportedFile(file, name, render_legacy(values[file], file)) for file in values]
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _needs_rubric(row: Mapping[str, Any], *, asks: bool) -> bool:
+    """Whether a case is restored from its rubric, too; `asks`: its source has judges or shared values."""
+    source = row["x_source"]
+    return has_references(source) or (asks and "pin" not in source)
 
 
 def _list_matching(paths: Iterable[str], pattern: str) -> list[str]:
@@ -340,7 +333,7 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
 def _export_runs(
     refs: Iterable[str], table: FormatTable, artifacts: ArtifactSource
 ) -> tuple[ExportedFile, ...]:
-    """Return stored runs byte by byte: those named by path or by an artifact from them, else all below `runs/`.
+    """Return stored runs byte by byte: the named ones, by path or artifact, else all below `runs/`.
 
     A run is a record: later edits of the questions that came from it do not change it.
     """

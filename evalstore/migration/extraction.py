@@ -1,4 +1,4 @@
-"""The values between readers and plans: a legacy source, and the extraction of its cases and artifact drafts."""
+"""The values between readers and plans: a legacy source, and its extracted cases and drafts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class LegacySource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """A part of a source with a separate outcome: a check that no check kind can express, a key that nobody reads.
+    """A part of a source with an outcome of its own: a check without a kind, a key that nobody reads.
 
     `question` is the id of the question that stands for it. `in_run` says that the stored run holds
     it. `document` is the companion file that the pointer refers to, where it is not the file of the
@@ -124,7 +124,7 @@ def make_entry(
     *reasons: str,
     cases: int | None = None,
 ) -> MigrationEntry:
-    """Return an entry about a place of a document that became no artifact; `cases` is how many it stands for."""
+    """Return an entry about a place that became no artifact; `cases` is how many it stands for."""
     remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
     line, place = document.locate(pointer).line, format_json_pointer(pointer)
     return MigrationEntry(
@@ -202,17 +202,14 @@ class Extraction:
 def find_companion_files(
     extraction: Extraction, companions: Mapping[str, Document], file: str
 ) -> dict[str, str]:
-    """Return the companion files that hold cases of a source, each with the path by which the source names it.
+    """Return the companion files that hold cases of a source, each with its path in the source.
 
     Paths that begin with / are left out: they start at the folder that the user named, which is
     known only while sources are read.
     """
     # Compared by identity: two companion files may have equal contents.
     holders = {id(case.document) for case in extraction.cases if case.document}
-    paths = [
-        path
-        for path, document in companions.items()
-        if id(document) in holders and not path.startswith("/")
-    ]
+    paths = [path for path, document in companions.items() if id(document) in holders]
+    paths = [path for path in paths if not path.startswith("/")]
     folder = PurePosixPath(file).parent
     return {os.path.normpath(folder / path.removeprefix("file://")): path for path in paths}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import write_canonical
@@ -14,7 +14,7 @@ _LEAST = 40  # characters: a reference is no shorter
 
 
 def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
-    """Return an encoded value in which parts that a rubric's checks or scoring hold are references to them.
+    """Return an encoded value with references to the parts that a rubric's checks or scoring hold.
 
     `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in
     `x_without`;
@@ -30,7 +30,7 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
 
 
 def _gather_columns(value: Any) -> Any:
-    """Return a folded value in which a list of like mappings that refer to one check each has a list for each key."""
+    """Return a folded value; a list of like mappings that refer to one check each has a list a key."""
     items = convert_items(value, _gather_columns)
     if not isinstance(items, list):
         return items
@@ -135,11 +135,8 @@ def _fold_mapping(
 ) -> dict[str, Any]:
     places = [f"/checks/{index}" for index in range(len(rubric.get("checks", ())))] + ["/scoring"]
     bases = {place: _follow(rubric, place.split("/")[1:]) for place in places if "checks" in rubric}
-    shared = {
-        place: _select_shared(value, base)
-        for place, base in bases.items()
-        if isinstance(base, dict)
-    }
+    mappings = {place: base for place, base in bases.items() if isinstance(base, dict)}
+    shared = {place: _select_shared(value, base) for place, base in mappings.items()}
     place = max(shared, key=lambda place: len(write_canonical(shared[place])), default="")
     if not place or len(shared[place]) <= 1 or len(write_canonical(shared[place])) <= _LEAST:
         return {key: _fold(item, rubric, parts) for key, item in value.items()}
@@ -157,7 +154,7 @@ def _select_shared(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[st
 
 
 def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, lists and mappings of checks, scoring, question and template, each with its pointer."""
+    """Yield the texts, lists and mappings of checks, scoring, question and template, with pointers."""
     for key in ("checks", "scoring", "question", "template"):
         yield from _walk(_strip(rubric.get(key)), f"/{key}")
 
@@ -165,13 +162,11 @@ def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _walk(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, str | list | dict):
         yield pointer, value
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
     for key, item in items:
         if "/" not in str(key):
             yield from _walk(item, f"{pointer}/{key}")

@@ -1,4 +1,4 @@
-"""Parses legacy files by their ending, row by row where they have rows, and writes values back as such files."""
+"""Parses legacy files by their ending, row by row where they have rows, and writes such files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BrokenLine:
 
 
 def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
-    """Return a legacy file's document and its broken lines; the rows of JSON Lines are a list without the broken ones.
+    """Return a legacy file's document and its broken lines, which the list of rows leaves out.
 
     Raises `LoadError` with the place, also where more lines are broken than whole: such a file is
     not JSON Lines.
@@ -80,7 +80,7 @@ def parse_whole(data: bytes, file: str) -> Document:
 
 
 def parse_companion(data: bytes, file: str) -> Document:
-    """Return the document of a companion file; where its suffix names no format, the value is the text itself."""
+    """Return the document of a companion file; its text where the suffix names no format."""
     if _get_suffix(file) == _TABLE:
         return _parse_table(data, file)
     return parse_whole(data, file) if _get_suffix(file) in SUFFIXES else _parse_text(data, file)

@@ -1,4 +1,4 @@
-"""`migrate`: surveys the sources, plans and stages their files one by one, then moves all into place together."""
+"""`migrate`: surveys the sources, plans and stages their files, then moves all into place at once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def list_orphans(
     claimed: Container[str],
     results: Iterable[SourceResult],
 ) -> Iterator[PlannedFile]:
-    """Yield the orphans: parts of a migrated suite that nothing claimed, and all artifacts of a suite that is gone.
+    """Yield the orphans: parts of a suite that nothing claimed, and all artifacts of a suite that is gone.
 
     A source that was refused as a whole claims nothing, and has no orphans: it may be mended.
     """
@@ -76,14 +76,14 @@ def list_orphans(
 
 
 def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[StoredArtifact]:
-    """Yield the parts of a suite; a run and its rows are one suite in two files, and each has its own parts."""
+    """Yield the parts of a suite; a run and its rows are one suite in two files, each with its parts."""
     parts = stored.list_parts(suite.origin.format, suite.origin.suite)
     return (artifact for artifact in parts if artifact.origin.run == suite.origin.run)
 
 
 @dataclass
 class ReleaseLookup:
-    """The releases of the store in a folder, which need not be in a repository; `stack` closes what is opened."""
+    """The releases of the store in a folder, with or without a repository; `stack` closes what is opened."""
 
     root: Path
     stack: ExitStack
@@ -108,7 +108,7 @@ class ReleaseLookup:
         return None
 
     def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
-        """Return the whole value of an artifact at its last release, a dataset with its rows; None without one."""
+        """Return an artifact's value at its last release, a dataset with its rows; None without one."""
         store = self._store
         last = find_last_release(store.releases(kind, id_)) if store else None
         if store is None or last is None:
@@ -116,7 +116,7 @@ class ReleaseLookup:
         return _load_value(store, Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
 
     def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> PartNode | None:
-        """Return the digests of the parts of what was last migrated into an artifact; None without a trace of it.
+        """Return the digests of the last migrated parts of an artifact; None without a trace of them.
 
         The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit
         as it was migrated.
@@ -276,7 +276,7 @@ def _make_context(
 def _plan_files(
     found: Iterable[SourceResult], root: Path, stage: StagedWrites | None
 ) -> tuple[list[SourceResult], list[PlannedFile], set[str]]:
-    """Plan the files of all sources, one after the other, and stage those to write: without a stage it is a dry run.
+    """Plan the files of all sources one by one, and stage what to write; without a stage, a dry run.
 
     Returns the results, the files, and the artifacts that they claim.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +32,7 @@ _KEPT = "{} is {}: kept as data"
 
 
 def set_opaque_aside(extraction: Extraction, document: Document, table: FormatTable) -> Extraction:
-    """Return an extraction without opaque values in questions and rubrics; a case that is graded by one is refused."""
+    """Return an extraction without opaque values; a case that is graded by one is refused."""
     files = [document, *(case.document for case in extraction.cases if case.document)]
     if not any(file.opaque for file in files):
         return extraction
@@ -49,39 +49,23 @@ def set_opaque_aside(extraction: Extraction, document: Document, table: FormatTa
 def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
     if case.is_set_aside:
         return case
-    items = case.raw.items() if isinstance(case.raw, Mapping) else ()
-    held_keys = {
-        str(key): value for key, item in items if (value := next(_find_opaque(item), None))
-    }
+    raw = case.raw if isinstance(case.raw, Mapping) else {}
+    held_keys = {str(key): value for key, value in _find_held(raw).items()}
     question = dict(case.question)
     if "metadata" in question:
-        kept = {
-            key: item for key, item in question["metadata"].items() if not any(_find_opaque(item))
-        }
-        question["metadata"] = kept
-    held = {
-        key: value for key, item in question.items() if (value := next(_find_opaque(item), None))
-    }
+        hidden = _find_held(question["metadata"])
+        metadata = question["metadata"].items()
+        question["metadata"] = {key: item for key, item in metadata if key not in hidden}
+    held = _find_held(question)
     graded = [*(case.rubric.value[key] for key in ("checks", "scoring") if case.rubric)]
-    problems = [
-        _READ.format(key, value.description)
-        for key, value in held_keys.items()
-        if key in graded_keys
-    ]
-    problems += [
-        _READ.format(key, value.description) for key, value in held.items() if key in _GRADED
-    ]
-    problems += [
-        _READ.format("a value of its checks", value.description) for value in _find_opaque(graded)
-    ]
-    if problems:
-        return LegacyCase(
-            case.pointer,
-            case.raw,
-            MigrationOutcome.REFUSED,
-            tuple(problems[:1]),
-            document=case.document,
-        )
+    read = [(key, value) for key, value in held_keys.items() if key in graded_keys]
+    read += [(key, value) for key, value in held.items() if key in _GRADED]
+    read += [("a value of its checks", value) for value in _find_opaque(graded)]
+    if read:
+        name, value = read[0]
+        problem = _READ.format(name, value.description)
+        refused = MigrationOutcome.REFUSED
+        return LegacyCase(case.pointer, case.raw, refused, (problem,), document=case.document)
     remarks = [
         _KEPT.format(make_excerpt(key), value.description) for key, value in held_keys.items()
     ]
@@ -93,19 +77,25 @@ def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
     )
 
 
+def _find_held(mapping: Mapping[Any, Any]) -> dict[Any, OpaqueValue]:
+    """Return the first opaque value of each key that holds one."""
+    found = ((key, next(_find_opaque(item), None)) for key, item in mapping.items())
+    return {key: value for key, value in found if value}
+
+
 def _encode_extensions(draft: ArtifactDraft) -> ArtifactDraft:
     """Return a draft whose extensions hold opaque values as an artifact can."""
-    value = {
-        key: encode_value(item) if key.startswith("x_") and any(_find_opaque(item)) else item
-        for key, item in draft.value.items()
-    }
-    return replace(draft, value=value)
+    extensions = {key: item for key, item in draft.value.items() if key.startswith("x_")}
+    opaque = {key: item for key, item in extensions.items() if any(_find_opaque(item))}
+    encoded = {key: encode_value(item) for key, item in opaque.items()}
+    return replace(draft, value={**draft.value, **encoded})
 
 
 def _find_opaque(value: Any) -> Iterator[OpaqueValue]:
     if isinstance(value, OpaqueValue):
         yield value
-    for item in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
+    items: Iterable[Any] = value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        items = value.values()
+    for item in items:
         yield from _find_opaque(item)

@@ -88,7 +88,7 @@ class FormatGuess:
 
 @dataclass(frozen=True, slots=True)
 class MigrationSource:
-    """One file that was read: its detected format with confidence and `reason`, and close alternatives in `also`.
+    """One file that was read: its format with confidence and `reason`, and close alternatives (`also`).
 
     `target` is the path of the dataset, rubric or run that stands for the file. `entries` counts
     its entries in the report, which lists entries in the order of the sources.
@@ -107,7 +107,7 @@ class MigrationSource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEntry:
-    """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences.
+    """The outcome of a case, a part, or a file; `line` counts from 1, `reasons` are sentences.
 
     `remarks` are those of the reasons that have no part in the outcome. A whole file that is set
     aside has
@@ -151,7 +151,7 @@ class MigrationEntry:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file of the store that a migration has to do with, and why it has its state (empty where that is plain).
+    """One file of the store that a migration touches, and why it has its state (empty if plain).
 
     `diff` is the unified one, from the file to what the source asks for: of a conflict always, of
     what is to be written in a dry run only; else it is empty.
@@ -268,7 +268,7 @@ class MigrationReport(ReportValue):
 
 
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:
-    """Return in one sentence why judges are not the legacy grader's; empty where they are, or where none is asked.
+    """Return in a sentence why judges are not the legacy grader's; empty where they are, or are none.
 
     This is the one rule of all formats: a case with a judge is migrated only if the template, the
     inputs and the reading of the reply are the legacy grader's. `unseen` are the inputs that only

@@ -1,4 +1,4 @@
-"""Plans one source: its artifacts under their final ids, their files in the store, and an entry for each case."""
+"""Plans one source: its artifacts under final ids, their files, and an entry for each case."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """The plan of one source: texts by path, an entry for each case, and the path of what stands for the source.
+    """The plan of one source: texts by path, an entry a case, and the path that stands for the source.
 
     `claimed` are the stored artifacts, `<kind>/<id>`, that it has a use for.
     """
@@ -74,7 +74,7 @@ class SourcePlan:
 
 
 def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarget) -> SourcePlan:
-    """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
+    """Return the files of a source, merged with the store's; none where all cases are refused."""
     context = _find_stated_rubrics(context, target)
     extraction, legacy = context.extraction, context.legacy
     # A source without a usable case is written only as a dataset that keeps what was set aside, and
@@ -165,7 +165,7 @@ def _plan_item(
 def _refuse_source(
     extraction: Extraction, legacy: LegacySource, reason: str
 ) -> Iterator[MigrationEntry]:
-    """Yield an entry for every case of a source that is refused as a whole, or one for the source without a case."""
+    """Yield an entry for every case of a refused source, or one for a source without a case."""
     yield from _list_set_aside(extraction, legacy)
     for case in extraction.usable_cases:
         yield make_entry(
@@ -211,16 +211,16 @@ def _make_case_entry(
     stated = read_stated_ref(case)
     document = case.document or context.legacy.document
     graded_by = rubric.ref if rubric and rubric.kind is Kind.RUBRIC else None
+    if case.question:
+        target = f"{target}#{case.question['id']}"
+    elif rubric:
+        target = build_path(rubric)
     return MigrationEntry(
         file=document.file,
         pointer=format_json_pointer(case.pointer),
         line=document.locate(case.pointer).line,
         outcome=case.outcome,
-        target=f"{target}#{case.question['id']}"
-        if case.question
-        else build_path(rubric)
-        if rubric
-        else target,
+        target=target,
         rubric=graded_by or context.refs.get(stated, stated) or None,
         reasons=case.sentences,
         remarks=case.sentences if case.outcome is MigrationOutcome.MIGRATED else case.remarks,
@@ -243,7 +243,7 @@ def survey_source(context: SourceContext) -> SuiteFacts | None:
 
 
 def _find_one_shape(context: SourceContext) -> str:
-    """Return the digest of the one rubric that grades all cases of a dataset, where they share it; else nothing."""
+    """Return the digest of the rubric that grades all cases, where they share one; else nothing."""
     extraction = context.extraction
     if extraction.dataset is None or extraction.is_run or not extraction.usable_cases:
         return ""
@@ -328,7 +328,7 @@ def _place_drafts(
     shares: Sequence[SharedCase],
     drafts: Sequence[ArtifactDraft],
 ) -> list[ArtifactDraft | None]:
-    """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
+    """Place the judges and inner rubrics, then the rubric of each case; return one a usable case."""
     extraction = context.extraction
     keys = _anchor_drafts(drafts, extraction)
     # Layer by layer, so that every reference is final before it is copied into a rubric.
@@ -339,11 +339,8 @@ def _place_drafts(
     graded = [index for index, case in enumerate(cases) if case.rubric]
     # Without a dataset or run, the first rubric stands for the source and stores its remainder.
     skipped = 0 if extraction.dataset or extraction.is_run else 1
-    layer = [
-        (draft, _anchor_case(cases[index]))
-        for index in graded[skipped:]
-        if (draft := shares[index].rubric)
-    ]
+    drafted = [(shares[index].rubric, cases[index]) for index in graded[skipped:]]
+    layer = [(draft, _anchor_case(case)) for draft, case in drafted if draft]
     placed = dict(zip(graded[skipped:], batch.add_layer(layer), strict=True))
     return [placed.get(index) for index in range(len(cases))]
 
@@ -354,7 +351,7 @@ def _place_main(
     rubrics: list[ArtifactDraft | None],
     shares: Sequence[SharedCase],
 ) -> ArtifactDraft | None:
-    """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
+    """Place the artifact that stands for the source and return it; a rubric is also put in `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
         return batch.add_main(
@@ -379,7 +376,7 @@ def _anchor_case(case: LegacyCase) -> CaseKey:
 
 
 def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> list[CaseKey]:
-    """Return the places of judges and inner rubrics: the case that each one's pointer is in, and the rest of that.
+    """Return the places of judges and inner rubrics: the case of each pointer, and its rest.
 
     A grader of the whole suite stands in no case: what it became for a case belongs to that.
     """
@@ -398,7 +395,7 @@ def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> l
 
 
 def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
-    """Return the first case whose rubric refers to a draft, itself or through another, by the draft's reference."""
+    """Return the first case whose rubric refers to a draft, itself or through another draft."""
     inner = {draft.ref: draft for draft in extraction.drafts}
     users: dict[str, LegacyCase] = {}
     for case in extraction.usable_cases:
@@ -410,7 +407,7 @@ def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
 
 
 def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceContext:
-    """Return a context that knows the rubrics which its questions refer to; one that is nowhere makes them lossy.
+    """Return a context that knows the rubrics of its questions; one that is nowhere makes them lossy.
 
     Other sources of the format may have got another id than the name by which they are referred to.
     """

@@ -38,7 +38,7 @@ _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 
 class PlannedText(NamedTuple):
-    """The text that the source asks for, the text in the store (None where it cannot be read), and what follows."""
+    """The text that the source asks for, the stored text (None if it is unreadable), and what follows."""
 
     new: str
     current: str | None
@@ -159,7 +159,7 @@ def write_artifact_text(path: str, value: Any) -> str:
 def _render_artifact(
     path: str, value: Any, current: str | None, state: FileState, reason: str
 ) -> PlannedText:
-    """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
+    """Return the text of an artifact's file, with the current layout and comments where they fit."""
     new = write_artifact_text(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
         return PlannedText(new, current, state, reason)
@@ -168,17 +168,14 @@ def _render_artifact(
         # What stays is not written anew: it notes no more than fits into its layout.
         source = read_yaml(current.encode(), path).value["x_source"]
         texts = {key: text for key, text in value["x_source"].items() if isinstance(text, str)}
-        changes = {
-            key: text
-            for key, text in texts.items()
-            if isinstance(old := source.get(key), str) and old != text
-        }
+        texts = {key: text for key, text in texts.items() if isinstance(source.get(key), str)}
+        changes = {key: text for key, text in texts.items() if source[key] != text}
         kept = _edit_origin(current, path, changes)
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
 
 
 def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
-    """Return the current text with the lines of `new`, the text of `value`, and its comments; None where they meet."""
+    """Return the current text with `new` lines, the text of `value`, and its comments; None if they meet."""
     try:
         base = write_artifact_text(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
@@ -228,7 +225,7 @@ def read_current(root: Path, path: str) -> str | None:
 
 
 def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> PlannedFile:
-    """Return the plan of a file; with its unified diff for a conflict, and in a dry run for what is to be written.
+    """Return the plan of a file, with a diff for a conflict, and in a dry run for what is to be written.
 
     Raises `LoadError` where a symbolic link stands in the file's place.
     """

@@ -19,7 +19,7 @@ _MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT, ALIKE})
 
 
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
-    """Return the remainder of a case: `kept` keys that its question does not hold, and an unusual order of `keys`.
+    """Return the remainder of a case: `kept` keys that its question lacks, and an unusual order of `keys`.
 
     `mirrors` lists the usual keys in their usual order, each with the field of the question that
     holds its value unchanged (`a|b`: the first field that the question has; None: no field). One
@@ -34,13 +34,8 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
     while absent := [key for key in mirrored if key not in raw]:
         dropped += absent
         mirrored = _mirror_question(question, mirrors, dropped)
-    remainder = encode_value(
-        {
-            key: value
-            for key, value in raw.items()
-            if not (key in mirrored and is_same_data(mirrored[key], value))
-        }
-    )
+    held = {key for key, value in mirrored.items() if is_same_data(value, raw[key])}
+    remainder = encode_value({key: value for key, value in raw.items() if key not in held})
     source = {
         **({"kept": remainder} if remainder else {}),
         **({"dropped": dropped} if dropped else {}),
@@ -51,7 +46,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
 
 
 def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
-    """Return the case of a question and its remainder; a key of the remainder wins, as no field mirrors its value."""
+    """Return the case of a question and its remainder, whose keys win: no field mirrors their values."""
     source = question.get("x_source", {})
     remainder = decode_value(source.get("kept", {}))
     if not isinstance(remainder, dict):
@@ -63,10 +58,8 @@ def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     }
     # Keys with a stored place come first, then the usual order of the format.
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
-    usual = {
-        key: len(places) + place
-        for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))
-    }
+    order = dict.fromkeys([*mirrors, *mirrored, *remainder])
+    usual = {key: place for place, key in enumerate(order, start=len(places))}
     rank = {key: places.get(str(key), usual[key]) for key in values}
     return dict(sorted(values.items(), key=lambda item: rank[item[0]]))
 
@@ -126,7 +119,7 @@ def convert_items(value: Any, change: Callable[[Any], Any]) -> Any:
 def _mirror_question(
     question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the case's keys that a question mirrors; of several for one field, the first that is not `dropped`."""
+    """Return the case's keys that a question mirrors; of several a field, the first not in `dropped`."""
     fields: dict[str, str] = {}
     for key, field_names in mirrors.items():
         present = [name for name in (field_names or "").split("|") if name in question]
@@ -146,12 +139,9 @@ def _remove_pointers(value: Any, pointer: Pointer, removed: set[Pointer]) -> Any
             key: _remove_pointers(item, (*pointer, key), removed) for key, item in value.items()
         }
     if isinstance(value, list):
-        places = ((*pointer, index) for index in range(len(value)))
-        return [
-            _remove_pointers(item, place, removed)
-            for place, item in zip(places, value, strict=True)
-            if place not in removed
-        ]
+        places = {(*pointer, index): item for index, item in enumerate(value)}
+        kept = {place: item for place, item in places.items() if place not in removed}
+        return [_remove_pointers(item, place, removed) for place, item in kept.items()]
     return value
 
 
@@ -173,7 +163,7 @@ def _make_exact_key(key: Any) -> Any:
 
 
 def is_same_data(left: Any, right: Any) -> bool:
-    """Whether two values are equal as data: `1`, `1.0` and `true` differ, the order of keys does not count."""
+    """Whether two values are equal as data: `1`, `1.0` and `true` differ, key order does not count."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):

@@ -1,4 +1,4 @@
-"""What the questions of a suite say alike of their source is said once, with the suite, and filled in to be read.
+"""Says once, with the suite, what its questions say alike of their source, and fills it in.
 
 Under `questions`, the `x_source` of a dataset has what that of each question says unless it says
 otherwise. There, `pointer: /evals/*` numbers the questions as they come, and `{x_number: id}` is
@@ -82,7 +82,7 @@ def _spell_sources(value: Mapping[str, Any]) -> str:
 
 
 def _list_pointers(value: Mapping[str, Any], pattern: Any) -> Iterator[str]:
-    """Yield the pointers of questions one after the other; places of cases that were set aside are left out."""
+    """Yield the pointers of successive questions; places of cases that were set aside are left out."""
     if not isinstance(pattern, str) or "*" not in pattern:
         yield from repeat(pattern)
         return
@@ -162,26 +162,24 @@ def _fold_row(row: Any, common: Mapping[str, Any]) -> Any:
     source = _read_source(row)
     if source is None:
         return row
-    own = {
-        key: item
-        for key, item in source.items()
-        if key == _KEPT or not _is_common(key, item, common, row)
-    }
+
+    def is_own(key: str) -> bool:
+        return key == _KEPT or not _is_common(key, source[key], common, row)
+
+    own = {key: item for key, item in source.items() if is_own(key)}
     lacks = [key for key in common if key not in source and key != _KEPT]
     kept, usual = source.get(_KEPT, {}), common.get(_KEPT, {})
     if usual and isinstance(kept, Mapping):
         rest = {key: item for key, item in kept.items() if not _is_common(key, item, usual, row)}
         gone = [key for key in usual if key not in kept]
         # Where the order would be another one, all of it is said.
-        if [*(key for key in usual if key in kept), *(key for key in rest if key not in usual)] != [
-            *kept
-        ]:
+        order = [key for key in usual if key in kept] + [key for key in rest if key not in usual]
+        if order != [*kept]:
             rest, gone = dict(kept), [*usual]
-        own = {
-            key: rest if key == _KEPT else item
-            for key, item in own.items()
-            if key != _KEPT or rest or not kept
-        }
+        if rest or not kept:
+            own = {key: rest if key == _KEPT else item for key, item in own.items()}
+        else:
+            own.pop(_KEPT, None)
         lacks += [f"{_KEPT}/{key}" for key in gone]
     return {**row, "x_source": own | ({_LACKS: lacks} if lacks else {})}
 
@@ -216,7 +214,7 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
 
 
 def _fill_values(values: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of which one may be the number in an id; a question that was renamed here need not have one."""
+    """Return values of which one may be the number in an id; a renamed question need not have one."""
     filled = {
         key: _read_number(row) if item == _ID_NUMBER else item for key, item in values.items()
     }

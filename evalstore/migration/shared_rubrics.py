@@ -1,4 +1,4 @@
-"""Writes a rubric once for cases whose checks differ only in values: the values go to the questions, and come back.
+"""Writes a rubric once for cases whose checks differ only in values, which go to the questions.
 
 A value that a check can take from the question always does, whatever the other cases have: an edit
 of a value at the source is an edit of one question, and the rubric stays as it is.
@@ -46,7 +46,7 @@ _VARIABLE = "x_variable"
 
 
 class Share(StrEnum):
-    """Who shares a rubric: cases with equal checks, cases of a suite whose checks differ only in values, or of all."""
+    """Who shares a rubric: cases with equal checks, or with equal shapes of a suite, or of all suites."""
 
     CASES = "cases"
     SUITE = "suite"
@@ -65,7 +65,7 @@ class SharedCase:
 def share_extraction(
     extraction: Extraction, table: FormatTable, has_own_rubric: Callable[[LegacyCase], bool]
 ) -> tuple[list[SharedCase], tuple[ArtifactDraft, ...]]:
-    """Return the rubric of each usable case as its suite shares it, and the judges and inner rubrics that these need.
+    """Return each usable case's rubric as its suite shares it, and the drafts that these rubrics need.
 
     A case with a rubric of its own keeps that as it is.
     """
@@ -73,10 +73,9 @@ def share_extraction(
     taken = {key for case in cases for key in case.question}
     judges = {draft.ref: draft for draft in extraction.drafts if draft.is_common}
     shares = [_share_case(case, table, taken, judges) for case in cases]
-    shares = [
-        SharedCase(case.rubric) if share.values and has_own_rubric(case) else share
-        for case, share in zip(cases, shares, strict=True)
-    ]
+    for place, case in enumerate(cases):
+        if shares[place].values and has_own_rubric(case):
+            shares[place] = SharedCase(case.rubric)
     made = {share.judge.ref: share.judge for share in shares if share.judge}
     if not made:
         return shares, extraction.drafts
@@ -148,12 +147,11 @@ def _take_values(
     shape = dict(check)
     for name, value in check.items():
         if name == "variables":
-            shape[name] = {
-                variable: keys.put(check, (name, variable), text)
-                if variable not in BRACES and _is_takeable(check, (name, variable), text)
-                else text
-                for variable, text in value.items()
-            }
+            shape[name] = dict(value)
+            for variable, text in value.items():
+                place = (name, variable)
+                if variable not in BRACES and _is_takeable(check, place, text):
+                    shape[name][variable] = keys.put(check, place, text)
         elif name in params and _is_takeable(check, (name,), value):
             shape[name] = keys.put(check, (name,), value)
     if shape != check:
@@ -172,7 +170,7 @@ def _is_takeable(check: Mapping[str, Any], pointer: Pointer, value: Any) -> bool
 def _gather_statements(
     rubric: Mapping[str, Any], name: str, judges: Mapping[str, ArtifactDraft]
 ) -> tuple[dict[str, Any], ArtifactDraft | None] | None:
-    """Return a rubric that asks one judge about each statement in one check; None where that is not the same score.
+    """Return a rubric that asks one judge each statement in one check; None if the score differs.
 
     It is where the rubric is the weighted mean of nothing but such checks, of which no single one
     decides, and where one that fails does not count as 0 by itself. With it comes the judge, where
@@ -224,16 +222,13 @@ def _find_variable(check: Mapping[str, Any]) -> str:
 
 def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any]:
     others = {key: item for key, item in check["variables"].items() if key != variable}
-    rest = {
-        key: item
-        for key, item in check.items()
-        if key not in {"id", "description", "negate", "variables"}
-    }
+    left_out = {"id", "description", "negate", "variables"}
+    rest = {key: item for key, item in check.items() if key not in left_out}
     return {**rest, **({"variables": others} if others else {})}
 
 
 def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
-    """Return a judge that reads its statement under the name that `each` has for it; None where that cannot be."""
+    """Return a judge that reads its statement under the name in `each`; None where that cannot be."""
     template = judge.value["template"] if judge else ""
     renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")
     before, after = ({tag.name for tag in find_tags(text)} for text in (template, renamed))
@@ -274,7 +269,7 @@ def _name_shape(checks: Sequence[Mapping[str, Any]]) -> str:
 def restore_values(
     main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
-    """Return a dataset and its rubrics by reference as they are where each case has a rubric with its own values.
+    """Return a dataset and its rubrics by reference, each case with a rubric with its own values.
 
     Raises `RefusedError` where a question has no value for its rubric.
     """

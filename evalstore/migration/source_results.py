@@ -1,4 +1,4 @@
-"""Turns each source into a result: detects the format, runs the reader, plans the files, pairs companions."""
+"""Turns each source into a result: detects the format, reads, plans the files, pairs companions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -34,7 +35,7 @@ _NO_PLAN = SourcePlan({}, ())
 
 @dataclass(frozen=True, slots=True)
 class ReadingContext:
-    """What reading any source needs: the tables, the options, and what plans a source that was read.
+    """What reading any source needs: the tables, the options, and what plans a source.
 
     `matches` are the formats found so far, by the name and the hash of a file: every source is read
     twice.
@@ -110,17 +111,10 @@ def _read_source(
         if not file.in_folder and (shape := _find_results(file)):
             return _refuse_results(file, sha256, shape)
         # An unparsable file that mentions no root key of any format is not worth an entry.
-        is_ours = any(
-            has_key_mention(data, file.name, key)
-            for table in context.tables
-            for key in table.root_keys
-        )
-        return _refuse_broken(
-            file,
-            sha256,
-            error,
-            skipped=file.in_folder and not is_ours and not _has_suite_name(file, context),
-        )
+        keys = chain.from_iterable(table.root_keys for table in context.tables)
+        is_ours = any(has_key_mention(data, file.name, key) for key in keys)
+        skipped = file.in_folder and not is_ours and not _has_suite_name(file, context)
+        return _refuse_broken(file, sha256, error, skipped=skipped)
     loaded: dict[str, Document] = {}
     load_named = partial(_load_companion, file, loaded)
     value, list_files = _follow_lists(document.value, file, context.tables, load_named)
@@ -185,9 +179,9 @@ def _follow_lists(
     tables: Sequence[FormatTable],
     load: Callable[[str], Document | None],
 ) -> tuple[Any, tuple[str, ...]]:
-    """Return a document as it is to be judged, with the rows of the files that its lists name, and these files' names.
+    """Return a document with the rows of the files that its lists name, and the names of these files.
 
-    What the cases are may be said by those files alone.
+    So it is judged: what the cases are may be said by those files alone.
     """
     keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
     named = (
@@ -199,16 +193,10 @@ def _follow_lists(
         for case in item if isinstance(item, list) else [item]:
             path = case.get("include") if isinstance(case, dict) else case
             paths = file.list_companions(path) if isinstance(path, str) else []
-            documents = [document for one in paths if (document := load(one))]
-            rows = [
-                row
-                for document in documents
-                if isinstance(document.value, list)
-                for row in document.value
-            ]
-            followed.setdefault(key, []).extend(
-                [*rows, *([case] if isinstance(case, dict) else [])]
-            )
+            values = [document.value for one in paths if (document := load(one))]
+            rows = followed.setdefault(key, [])
+            rows += chain.from_iterable(value for value in values if isinstance(value, list))
+            rows += [case] if isinstance(case, dict) else []
             files |= dict.fromkeys(filter(None, map(file.name_companion, paths)))
     has_paths = any(isinstance(item, str | list) for item in named.values())
     return {**value, **followed} if files and has_paths else value, tuple(files)
@@ -236,7 +224,7 @@ def _refuse_broken(
 
 
 def _find_results(file: LegacyFile) -> FileFormat | None:
-    """Return what a file is that no suite is written as, such as an archive or a table; None for any other."""
+    """Return what a file is that can be no suite, such as an archive or a table; None for any other."""
     with suppress(EvalstoreError):
         shape = find_format(file.path).shape
         return shape if shape and shape.read_entries else None
@@ -275,5 +263,5 @@ def _pass_over(
 
 
 def _has_suite_name(file: LegacyFile, context: ReadingContext) -> bool:
-    """Whether a file is called as the suites of a format are: no format takes it, and somebody will miss it."""
+    """Whether a file is named like a suite: if no format takes it, somebody will miss it."""
     return PurePosixPath(file.name).name in {table.named_by_folder for table in context.tables}

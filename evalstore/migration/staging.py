@@ -1,4 +1,4 @@
-"""Writes the files of a migration, all or nothing: stages them in the git directory, then moves them into place.
+"""Writes a migration's files, all or nothing: stages them in the git directory, then moves them.
 
 The only writer of this package. What is committed to a repository is not a stage: a clone would
 follow the journal of a stranger. Where there is no repository, the stage lies in the store. A
@@ -68,7 +68,7 @@ class StageFolder:
 
 @dataclass(slots=True)
 class StagedWrites:
-    """The staged files of one migration; `recovered` says that an interrupted earlier migration was undone."""
+    """The staged files of one migration; `recovered`: an interrupted earlier one was undone."""
 
     stage: StageFolder
     recovered: bool
@@ -145,7 +145,7 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
 
 
 def _find_stage(root: Path) -> StageFolder:
-    """Return the stage of a store: in the git directory of its working tree, where nothing comes with a clone."""
+    """Return a store's stage: in the git directory of its working tree, where no clone brings anything."""
     folder = root.resolve()
     top = find_top(folder)
     if top is None:

@@ -1,4 +1,4 @@
-"""Loads the declarative tables of `migrations/`, one a format: its signs, its keys, and the checks they become."""
+"""Loads the tables of `migrations/`, one a format: its signs, its keys, and the checks they become."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CheckRow:
     frozen=True, slots=True, eq=False
 )  # compared and hashed by identity: `values` is a mapping
 class FormatSign:
-    """Keys at the root, in a case or in a check of one, for or against a format: any of `keys`, `all`, `values`."""
+    """Keys at the root, in a case or check, for or against a format: any of `keys`, `all`, `values`."""
 
     at: str
     keys: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ class FormatSign:
 
 @dataclass(frozen=True, slots=True)
 class ForeignShape:
-    """The shape of a file that is something else; all of its conditions must hold, and no sign of `unless`.
+    """The shape of a foreign file; all of its conditions must hold, and no sign of `unless`.
 
     A file that `has_cases` counts as these do. `format` is the format that it has, if it is one of
     these.
@@ -86,7 +86,7 @@ class ForeignShape:
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """Where an installation of a format's program keeps the prompt of a judge, and how it becomes a template.
+    """Where a program's installation keeps a judge's prompt, and how it becomes a template.
 
     `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its
     `places`, each with the template text that stands for it, and by the words that it `mentions`.
@@ -279,7 +279,7 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
 
 
 def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of root keys that name a suite, as the `name` of a table has them: one key, or several."""
+    """Return the lists of root keys that name a suite, from a table's `name`: one key, or several."""
     names = value.get("name", [])
     items = names if isinstance(names, list) else [names]
     return tuple((item,) if isinstance(item, str) else tuple(item) for item in items)
@@ -288,13 +288,9 @@ def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 def _build(
     make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any
 ) -> _Row:
-    """Return a row whose fields are the keys of a mapping; `names` are other names of fields, `reads` read values."""
-    return make(
-        **{
-            names.get(key, key): reads[key](item) if key in reads else item
-            for key, item in value.items()
-        }
-    )
+    """Return a row whose fields are the keys of a mapping, or their `names`; `reads` read values."""
+    items = {key: reads[key](item) if key in reads else item for key, item in value.items()}
+    return make(**{names.get(key, key): item for key, item in items.items()})
 
 
 def parse_row(value: Mapping[str, Any]) -> CheckRow:

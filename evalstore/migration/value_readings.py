@@ -1,4 +1,4 @@
-"""Reads single values as the legacy grader did: what a check needs, and whether the file misleads about it.
+"""Reads single values as the legacy grader did: what a check needs, and what in a file misleads.
 
 The grader is Python that trusts its input (it iterates a text like a list, and any true value
 counts as true), so each reading follows Python and reports where that misleads. A value that
@@ -40,7 +40,7 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
-    """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
+    """Yield a note on each key of the root, or its parts, unknown to the table, and on hidden lists."""
     if isinstance(value, dict) and ANY_KEY in table.lists and table.lists.keys().isdisjoint(value):
         # The keys of the root are names, of mappings or of one another.
         odd = (key for key, item in value.items() if not isinstance(item, dict))
@@ -115,7 +115,7 @@ def is_ban(name: str) -> bool:
 
 
 def select_same_side(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known keys that ask for or ban something as `name` does: a guess must not turn a demand around."""
+    """Return the known keys that ask for or ban something like `name`: a guess must not negate a demand."""
     side, letters = is_ban(name), make_slug(name).replace("_", "")
     # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
     return [
@@ -126,17 +126,13 @@ def select_same_side(name: str, known: Iterable[str]) -> list[str]:
 def describe_misfits(
     raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors
 ) -> list[str]:
-    """Return a sentence on the keys of a case that its question should mirror and does not; none where all match."""
-    fields = [
-        (key, field)
-        for key, field in mirrors.items()
-        if field and field != "id" and raw.get(key) is not None
-    ]
-    misfits = [
-        key
-        for key, field in fields
-        if field not in question or not is_same_data(question[field], raw[key])
-    ]
+    """Return a sentence on the keys of a case that its question should mirror and does not, if any."""
+    misfits: list[str] = []
+    for key, field in mirrors.items():
+        if not field or field == "id" or raw.get(key) is None:
+            continue
+        if field not in question or not is_same_data(question[field], raw[key]):
+            misfits.append(key)
     return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []
 
 
@@ -275,11 +271,13 @@ def render_input(input_: Any) -> str:
 
 def read_messages(input_: Any) -> list[dict[str, Any]]:
     """Return an input that is a list of chat messages; an empty list for any other."""
-    all_messages = isinstance(input_, list) and all(
-        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]
-        for message in input_
-    )
-    return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
+    if not isinstance(input_, list) or not all(map(_is_message, input_)):
+        return []
+    return input_ if is_same_data(encode_value(input_), input_) else []
+
+
+def _is_message(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("role"), str) and item["role"] != ""
 
 
 def is_plain(messages: list[dict[str, Any]]) -> bool:

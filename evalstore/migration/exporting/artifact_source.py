@@ -44,17 +44,15 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk that stand for sources of a format: datasets, and what has a remainder."""
+        """Return the artifacts on disk that stand for a format's sources: datasets, and what has a remainder."""
         if self.root is None:
             raise RefError(
                 "a bare repository has no files to export", hint="name releases: dataset/x@1.0.0"
             )
-        names = [
-            (kind, name[:-5])
-            for kind in (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
-            for name in list_below(self.root, kind.folder)
-        ]
-        refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]
+        refs: list[Ref] = []
+        for kind in (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE):
+            ids = filter(is_id, (name[:-5] for name in list_below(self.root, kind.folder)))
+            refs += [Ref(kind, id_, "worktree", PinType.WORKTREE) for id_ in ids]
         return [ref for ref in refs if self._is_from_format(ref, format)]
 
     def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
@@ -74,7 +72,7 @@ class ArtifactSource:
         return artifact, list(iterate_questions(artifact.value, rows))
 
     def load_artifact(self, ref: Ref) -> Artifact:
-        """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
+        """Return the rubric or judge at a reference: its release, or before the first one its file."""
         has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.read_artifact(ref)
@@ -86,7 +84,7 @@ class ArtifactSource:
         return artifact
 
     def load_unreleased(self, ref: Ref) -> Artifact:
-        """Return the file on disk that a pin means once it is released: one with the same version; else the release."""
+        """Return the file that a pin means once it is released: one with its version; else the release."""
         with suppress(EvalstoreError):
             artifact = self._read_on_disk(ref)
             if ref.version and str(ref.version) == artifact.version:

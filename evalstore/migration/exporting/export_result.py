@@ -13,7 +13,7 @@ EDIT_HINT = "export an earlier version, or take the edit back"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold.
+    """One exported file: its path, the artifact or run it comes from, its text, and what is left out.
 
     `behind` are pins of its dataset to rubrics that have a later version since their source
     changed.
@@ -27,7 +27,7 @@ class ExportedFile:
 
 
 class EditedRubricError(RefusedError):
-    """A rubric does not say what it said when it was migrated, so that a question of it cannot be given back."""
+    """A rubric says something else than when it was migrated: its question cannot be given back."""
 
     def __init__(
         self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT
@@ -40,7 +40,7 @@ class EditedRubricError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class UnexportedFile:
-    """A file that could not be given back, the artifact that stands for it, the rubric that is why, and the reason."""
+    """A file that could not be given back, its artifact, the rubric that is why, and the reason."""
 
     file: str
     ref: str

@@ -1,4 +1,4 @@
-"""Proves round trips: artifacts restore their source, and a restored source still means what the store says."""
+"""Proves round trips: artifacts restore their source, and that still means what the store says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ExpandRef = Callable[[str], Any]
 def check_unchanged(
     extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact
 ) -> None:
-    """Raise `RefusedError`, naming the first difference, unless the artifacts still mean what the source means."""
+    """Raise `RefusedError`, naming the first difference, unless artifacts and source mean the same."""
     drafts = {draft.ref: draft for draft in extraction.drafts}
 
     def expand_stored(ref: str) -> Any:
@@ -54,16 +54,15 @@ def check_unchanged(
                 f"the source has {len(cases)} questions, the dataset {len(questions)}",
                 hint=EDIT_HINT,
             )
-        pairs = [
-            (question, case) for question, case in zip(questions, cases, strict=True) if case.rubric
-        ]
-        refs = [question.rubric_ref or "" for question, _ in pairs]
-        used = {ref: load(parse_ref(ref)).value for ref in set(refs)}
+        every = zip(questions, cases, strict=True)
+        pairs = [(question, case.rubric) for question, case in every if case.rubric]
+        refs = {question.rubric_ref or "" for question, _ in pairs}
+        used = {ref: load(parse_ref(ref)).value for ref in refs}
         _check_questions(questions, cases, list_value_keys(used.values()))
-        rubrics = [
-            (question.id, ref, fill_rubric(used[ref], question.row), case.rubric)
-            for ref, (question, case) in zip(refs, pairs, strict=True)
-        ]
+        rubrics = []
+        for question, rubric in pairs:
+            ref = question.rubric_ref or ""
+            rubrics.append((question.id, ref, fill_rubric(used[ref], question.row), rubric))
     # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, ref, value, draft in rubrics:
         if draft is None:
@@ -83,16 +82,10 @@ def _take_implied_names(rubric: Mapping[str, Any], draft: ArtifactDraft) -> Mapp
     """
     names: dict[str, str] = {}
     for check, other in zip(rubric["checks"], draft.value["checks"], strict=False):
-        texts = other.get("variables")
-        words = (
-            [
-                take_first_words(text)
-                for text in texts.values()
-                if isinstance(text, str) and text.strip()
-            ]
-            if isinstance(texts, dict)
-            else []
-        )
+        variables = other.get("variables")
+        values = variables.values() if isinstance(variables, dict) else ()
+        texts = [text for text in values if isinstance(text, str) and text.strip()]
+        words = list(map(take_first_words, texts))
         if check.get("id") != other.get("id") and other.get("id") in map(make_slug, words):
             names[str(check.get("id"))] = other["id"]
     return rename_checks(rubric, names) if names else rubric
@@ -104,7 +97,7 @@ def check_restorable(
     table: FormatTable,
     documents: Mapping[str, Document],
 ) -> None:
-    """Raise `RefusedError` unless artifacts restore their source (`""` in `documents`) and its companions as data.
+    """Raise `RefusedError` unless artifacts restore their source (`""`) and its companions as data.
 
     Runs before anything is written: the proof that nothing is lost.
     """
@@ -156,5 +149,5 @@ def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
 
 
 def _expand_scoring(kind: Kind, value: Mapping[str, Any], expand: ExpandRef) -> Any:
-    """Return the part of an artifact that moves scores; references are replaced by the content they point to."""
+    """Return the part of an artifact that moves scores, with the content that it refers to."""
     return replace_refs(select_scoring_part(kind, dict(value)), expand)

@@ -1,1 +1,1 @@
-"""What JavaScript makes of texts, numbers and patterns: the legacy programs that are written in it read files so."""
+"""What JavaScript makes of texts, numbers and patterns, for legacy programs that are written in it."""

@@ -24,7 +24,7 @@ _INDENT = re.compile(r"^[^\S\n]+(?=\S)", re.MULTILINE)
 
 
 def list_messages(code: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield the lists of messages in a file, each a role with its text; a list with one that code makes is left out."""
+    """Yield the lists of messages in a file, as roles and texts; a list with one made by code is left out."""
     matches = list(_MESSAGE.finditer(code))
     while matches:
         first, *others = matches

@@ -41,7 +41,7 @@ _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 def translate_pattern(
     pattern: str, flags: str, *, is_plane_enough: bool = False
 ) -> tuple[str, str] | None:
-    """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain.
+    """Return an equivalent pattern and its flags for `regex` checks; None where that is not certain.
 
     With `is_plane_enough` it need only be one for texts without characters above U+FFFF, which are
     two units in JavaScript.
@@ -63,15 +63,12 @@ def translate_pattern(
 
 def escape_literals(pattern: str) -> str:
     """Return a pattern in which braces and brackets that JavaScript takes for plain text are escaped."""
-    parts = (
-        match[0] if match[0] not in _ODD else _ODD[match[0]]
-        for match in _LITERALS.finditer(pattern)
-    )
-    return "".join(parts)
+    parts = (match[0] for match in _LITERALS.finditer(pattern))
+    return "".join(_ODD.get(part, part) for part in parts)
 
 
 def find_syntax_error(pattern: str) -> str:
-    """Return why a pattern is none in any release of JavaScript, as far as that is certain; empty for none."""
+    """Return why no release of JavaScript takes a pattern, as far as that is certain; empty for none."""
     depth, repeatable = 0, False
     for match in _ERRORS.finditer(escape_literals(pattern)):
         text = match[0]
@@ -118,7 +115,7 @@ def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
-    """Whether tokens are known, groups closed, group names unique, and quantifiers follow what they can repeat."""
+    """Whether tokens are known, groups closed, their names unique, and quantifiers on what can repeat."""
     groups: list[str] = []
     names: set[str] = set()
     single = False
@@ -140,7 +137,7 @@ def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
 
 
 def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str]) -> bool:
-    """Whether code units and characters count alike: at most one `+` on an unknown character, outside of groups."""
+    """Whether code units and characters count alike: at most one `+` on an unknown one, in no group."""
     depth, wanting = 0, 0
     for (kind, text), follows in zip(tokens, following, strict=True):
         depth += (kind == "group") - (kind == "close")
@@ -172,7 +169,9 @@ def _translate_token(kind: str, text: str, flags: str, *, many: bool) -> str | N
 
 def _translate_plain(text: str, flags: str, *, many: bool) -> str | None:
     if text == ".":
-        return ("(?s:.)" if "s" in flags else f"[^{_ENDS}]") if many else None
+        if not many:
+            return None
+        return "(?s:.)" if "s" in flags else f"[^{_ENDS}]"
     if text == "^":
         # In mode m, lines end at four characters in JavaScript, at LF alone in Python.
         return f"(?<![^{_ENDS}])" if "m" in flags else "\\A"
@@ -219,12 +218,8 @@ def _translate_class_item(text: str) -> str | None:
 def _has_set_in_range(items: list[str | None]) -> bool:
     """Whether a set of characters ends a range, which JavaScript reads as three single items."""
     sets = set(_SETS.values())
-    return any(
-        item == "-"
-        and 0 < place < len(items) - 1
-        and (items[place - 1] in sets or items[place + 1] in sets)
-        for place, item in enumerate(items)
-    )
+    triples = zip(items, items[1:], items[2:], strict=False)
+    return any(mid == "-" and not sets.isdisjoint((low, high)) for low, mid, high in triples)
 
 
 def _is_surrogate(text: str) -> bool:

@@ -25,7 +25,7 @@ _ANGLES, _BRACES = re.compile(r"<<\w+>>"), re.compile(r"\{\{[^{}]*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class InstalledPrompt:
-    """The words of a program's prompt with its system message, if it has one, and the end of the path of their file."""
+    """The words of a program's prompt, its system message, if any, and the end of their file's path."""
 
     text: str
     file: str

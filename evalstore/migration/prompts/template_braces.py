@@ -9,7 +9,7 @@ BRACES: Mapping[str, str] = {"braces": "{{", "brace": "{"}
 
 
 def escape_braces(text: str) -> str:
-    """Return a text for a judge template: `{{` becomes the variable `braces`, so that foreign text is never a tag."""
+    """Return a text for a judge template: `{{` becomes the variable `braces`, so that text makes no tag."""
     return text.replace("{{", "{{ braces }}")
 
 

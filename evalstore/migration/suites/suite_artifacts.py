@@ -1,4 +1,4 @@
-"""Gives the artifacts of one suite their ids: equal ones share one, known ones keep theirs, and each is merged."""
+"""Gives a suite's artifacts ids: equal ones share one, known ones keep theirs, each is merged."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class StoreTarget:
 
 @dataclass(frozen=True, slots=True)
 class PlannedArtifact:
-    """One artifact under its final id: what the source gives, where it is from, and what becomes of the stored one."""
+    """One artifact under its final id: what the source gives, its origin, and the stored one's fate."""
 
     draft: ArtifactDraft
     origin: Mapping[str, str]
@@ -111,15 +111,12 @@ class SuiteBatch:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
         stored = self.target.stored.list_parts(self.format, self.place.key)
         by_name = {item.name: item for item in stored}
-        groups = [
-            part
-            for group in self._group_drafts(items)
-            for part in self._split_by_pins(group, by_name)
-        ]
+        groups: list[ArtifactGroup] = []
+        for group in self._group_drafts(items):
+            groups += self._split_by_pins(group, by_name)
         self._match_groups(groups, stored)
-        words = Counter(
-            group.draft.name for group in groups if group.is_wanted_often or group.draft.is_shape
-        )
+        often = [group for group in groups if group.is_wanted_often or group.draft.is_shape]
+        words = Counter(group.draft.name for group in often)
         for group in groups:
             is_all = len(group.keys) == self.cases and (
                 group.is_wanted_often or group.draft.is_shape
@@ -210,12 +207,8 @@ class SuiteBatch:
                 is_other = self.is_converted and group.draft.is_shape and place >= CONTENT_ROUNDS
                 if not group.match and not group.draft.is_common and not is_other:
                     keys = ((group.draft.kind, key) for key in list_keys(group, self.pins))
-                    found = (
-                        by_key[key]
-                        for key in keys
-                        if key in by_key and not self._is_used(by_key[key].name)
-                    )
-                    group.match = next(found, None)
+                    found = (by_key[key] for key in keys if key in by_key)
+                    group.match = next((one for one in found if not self._is_used(one.name)), None)
                     self.claimed |= {group.match.name} if group.match else set()
 
     def _is_used(self, name: str) -> bool:
@@ -265,7 +258,7 @@ class SuiteBatch:
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
     def _place_new(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> None:
-        """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
+        """Pin the release that says what the source says, or give the group its own artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
             if version := self.target.find_release(group.moved_on, group.base):
@@ -284,7 +277,7 @@ class SuiteBatch:
         return ours is None or digest_content(ours) != stored.origin.base
 
     def has_own_rubric(self, case: str) -> bool:
-        """Whether somebody changed the rubric of a case here, and it is not one that takes values from questions."""
+        """Whether somebody changed a case's rubric here, and it takes no values from questions."""
         name = self.pins.get(case, "").partition("@")[0]
         stored = self.target.stored.list_parts(self.format, self.place.key) if name else ()
         item = next((item for item in stored if item.name == name), None)
@@ -303,7 +296,7 @@ class SuiteBatch:
         )
 
     def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
-        """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
+        """Return another suite's artifact with this content; if it has moved on, at the release that has it."""
         for item in self.target.stored.by_content.get((group.draft.kind, group.base), ()):
             ours = self.target.stored.read_value(item)
             version = ours and ours.get("version")
@@ -316,13 +309,13 @@ class SuiteBatch:
     def _settle(
         self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]
     ) -> None:
-        """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
+        """Note the reference of each place of a group: as its question pins it, or at the file's version."""
         for index, key in group.places.items():
             pin = None if key.part else self.pins.get(key.case)
             final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
 
     def _plan_common(self, group: ArtifactGroup) -> ArtifactDraft:
-        """Plan a judge of a table, which is one for all suites: known by its id, unless somebody else has that."""
+        """Plan a table's judge, which all suites share: known by its id, unless somebody else has that."""
         draft = group.draft
         ids = (draft.id, f"{draft.id}_{self.format}"[:ID_LENGTH])
         ours = self.target.stored.by_suite.get((self.format, ""), ())

@@ -1,4 +1,4 @@
-"""Gives suites their ids: a suite's own name, else the shortest part of its path that tells it from others."""
+"""Gives suites ids: their own name, or the shortest part of their path that distinguishes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class SuiteFacts:
-    """What a suite is known by: its file, its format, its own name (may be empty), and hashes of its inputs.
+    """What identifies a suite: its file, its format, its own name, if any, and hashes of its inputs.
 
     `kind` is that of the artifact that stands for it. `folder_file` is a file name that says
     nothing: the folder does. `shape` is the digest of the one rubric that its cases share; empty
@@ -39,15 +39,18 @@ class SuiteFacts:
 
 
 def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:
-    """Return the name that a suite gives itself, by the first keys of the table that it has; empty for none."""
+    """Return the name that a suite gives itself by the first keys of the table that it has, or nothing."""
     for keys in table.names:
         words = [root.get(key) for key in keys]
-        if all(
-            isinstance(word, str | int) and not isinstance(word, bool) and make_slug(str(word))
-            for word in words
-        ):
+        if all(map(_is_name, words)):
             return " ".join(map(str, words))
     return ""
+
+
+def _is_name(word: Any) -> bool:
+    if not isinstance(word, str | int) or isinstance(word, bool):
+        return False
+    return bool(make_slug(str(word)))
 
 
 def choose_suite_ids(
@@ -95,7 +98,7 @@ def choose_suite_ids(
 
 
 def _make_base(suite: SuiteFacts) -> str:
-    """Return the id that a suite has where it is alone: its own name's, else its file's or folder's; may be empty."""
+    """Return a lone suite's id: by its own name, or by its file's or folder's; may be empty."""
     if is_id(suite.name):
         return suite.name
     if make_slug(suite.name):
@@ -121,7 +124,7 @@ def _list_parts(suite: SuiteFacts) -> list[str]:
 def _list_candidates(
     suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours: Sequence[SuiteFacts]
 ) -> Iterator[str]:
-    """Yield ids for a suite whose name others have, too: ever more of the path around the part nearest to the file."""
+    """Yield ids for a suite whose name others have: ever more of the path around its nearest part."""
     base = _make_base(suite)
     everyone = [set(_list_parts(other)) for other in (*group, *neighbours)]
     common = set.intersection(*everyone) if len(everyone) > 1 else set()

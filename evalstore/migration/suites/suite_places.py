@@ -1,4 +1,4 @@
-"""Finds the place of each suite in the store: the artifact that stands for it, wherever its file has gone since."""
+"""Finds each suite's place in the store: the artifact that stands for it, even if its file moved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SuiteKey = Callable[[SuiteFacts], Any]
 
 @dataclass(frozen=True, slots=True)
 class SuiteIdentity:
-    """The place of a suite in the store: the `id` of its artifact, and the `key` that its artifacts have as `suite`.
+    """A suite's place in the store: its artifact's `id`, and the `key` that is its artifacts' `suite`.
 
     `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has
     gone since, `note` why a new one is not called by its name.
@@ -42,13 +42,13 @@ class SuiteIdentity:
 
     @property
     def run(self) -> str:
-        """The path of the run that it was migrated to, where that may be called otherwise today; empty for none."""
+        """The path of the run that it was migrated to, under its old name if it has another; or empty."""
         return self.stored.origin.run if self.stored and not self.moved else ""
 
 
 @dataclass
 class _StoredSuite:
-    """A suite of the store while it is looked for: its facts, and its inputs, which are read when they are needed."""
+    """A suite of the store while it is looked for: its facts, and its inputs, read when needed."""
 
     artifact: StoredArtifact
     facts: SuiteFacts
@@ -89,11 +89,14 @@ def place_suites(
     `is_missing`, whether
     a suite that is the same otherwise may have moved from there.
     """
-    stored = [
-        _StoredSuite(artifact, _recall_facts(artifact), store, is_gone(file), is_missing(file))
-        for artifact in store.suites
-        if (file := artifact.origin.file)
-    ]
+
+    def read_stored(artifact: StoredArtifact) -> _StoredSuite:
+        file = artifact.origin.file
+        return _StoredSuite(
+            artifact, _recall_facts(artifact), store, is_gone(file), is_missing(file)
+        )
+
+    stored = [read_stored(artifact) for artifact in store.suites if artifact.origin.file]
     pairs = _match_suites(suites, stored)
     new = [index for index in range(len(suites)) if index not in pairs]
     others = [suite.facts for suite in stored]
@@ -105,15 +108,14 @@ def place_suites(
         moved, known = _describe_move(suites[index], match), match.artifact
         identities[suites[index].file] = SuiteIdentity(known.id, known.origin.suite, known, moved)
     matched = {match.artifact.name for match in pairs.values()}
-    return identities, [
-        suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched
-    ]
+    gone = [suite.artifact for suite in stored if suite.is_gone]
+    return identities, [artifact for artifact in gone if artifact.name not in matched]
 
 
 def list_rubric_ids(
     suites: Iterable[SuiteFacts], places: Mapping[str, SuiteIdentity], store: StoredArtifacts
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the ids that rubrics of one file each have in the store, by format and own name, then by file.
+    """Return the stored ids of the rubrics of one file each, by format and own name, then by file.
 
     Other sources of the format refer to them by the name that they give themselves.
     """
@@ -126,7 +128,7 @@ def list_rubric_ids(
 
 
 def find_nearest_id(ids: Mapping[str, str], file: str) -> str | None:
-    """Return the id of the file that shares most of its path with `file`; None where several could be meant."""
+    """Return the id of the file with the most of the path of `file`; None where several could be meant."""
     shared = {other: len(commonpath(["/" + file, "/" + other])) for other in ids}
     nearest = {ids[other] for other, length in shared.items() if length == max(shared.values())}
     return nearest.pop() if len(nearest) == 1 else None
@@ -149,7 +151,9 @@ def _describe_move(suite: SuiteFacts, match: _StoredSuite) -> str:
 def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
     def make_key(suite: SuiteFacts) -> Any:
         parts = PurePosixPath(suite.file).parts
-        return (suite.name if named else "", parts[-length:]) if len(parts) >= length else None
+        if len(parts) < length:
+            return None
+        return suite.name if named else "", parts[-length:]
 
     return make_key
 
@@ -169,7 +173,7 @@ _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
 def _match_suites(
     suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]
 ) -> dict[int, _StoredSuite]:
-    """Return the stored suite of each source that has one, by the index of the source; each is used once."""
+    """Return the stored suite of each source that has one, by the source's index; each is used once."""
     pairs: dict[int, _StoredSuite] = {}
     free = list(stored)
     for make_key, gone_only in _ROUNDS if stored else ():
@@ -186,11 +190,8 @@ def _match_suites(
             options[index] = list(filter(is_same, matches)) if len(matches) <= _FEW else []
         # Where several could be meant, none is.
         claims = Counter(match.artifact.name for matches in options.values() for match in matches)
-        pairs |= {
-            index: matches[0]
-            for index, matches in options.items()
-            if len(matches) == 1 and claims[matches[0].artifact.name] == 1
-        }
+        single = {index: found[0] for index, found in options.items() if len(found) == 1}
+        pairs |= {index: one for index, one in single.items() if claims[one.artifact.name] == 1}
         used = {match.artifact.name for match in pairs.values()}
         free = [suite for suite in free if suite.artifact.name not in used]
     return pairs | _match_by_questions(
@@ -235,7 +236,7 @@ def _has_same_words(suite: SuiteFacts, match: _StoredSuite) -> bool:
 def _match_by_questions(
     suites: Sequence[SuiteFacts], gone: Sequence[_StoredSuite], pairs: Mapping[int, _StoredSuite]
 ) -> dict[int, _StoredSuite]:
-    """Return the suites that have gone elsewhere under another name, known by at least half of their questions."""
+    """Return the suites that were moved and renamed, known by at least half of their questions."""
     holders: dict[int, list[int]] = {}
     for place, match in enumerate(gone):
         for text in match.inputs:

@@ -1,4 +1,4 @@
-"""Makes a judge of the prompt that a configuration gives its grader itself: a text, or messages as chats have them."""
+"""Makes a judge of a configuration's own prompt for its grader: a text, or messages of a chat."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draft_own_prompt(
     answers: Mapping[str, Any],
     variables: Mapping[str, Any],
 ) -> OwnPrompt:
-    """Return the judge that asks in the words of a configuration; `UnsayableError` where only the program can.
+    """Return the judge that asks in a configuration's words; `UnsayableError` where only the program can.
 
     `ours` is the judge that it stands for, `answers` the keys by which its replies are read; `row`
     is that of the type of its assertion.
