@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -158,8 +158,8 @@ class RubricEffect(NamedTuple):
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
     errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
     answer that were looked at; `texts` those that move, the best first, with how far each rises at
-    least (falls, below 0) whatever the judges say, if it must; `goals` are some of the answers that
-    move.
+    least (falls, below 0) whatever the judges say, if it must; `list_goals` lists some of the answers
+    that move.
     """
 
     moves: bool
@@ -169,7 +169,7 @@ class RubricEffect(NamedTuple):
     max_shift: Fraction = Fraction(0)
     max_shift_scored: Fraction = Fraction(0)
     texts: Mapping[str, Fraction | None] = MappingProxyType({})
-    goals: tuple[AnswerGoal, ...] = ()
+    list_goals: Callable[[], Iterable[AnswerGoal]] = tuple
 
 
 class MovingEdits(NamedTuple):

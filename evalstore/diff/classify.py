@@ -194,6 +194,7 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
         "where": _name_place(change),
         "what": list_differences(change.old, change.new) if "{what}" in rule.message else "",
         "why": "",
+        "lack": ", where `on` finds nothing in the output,",
         **{word: make_printable(value) for word, value in change.words.items()},
     }
     return rule.message.format(**words)

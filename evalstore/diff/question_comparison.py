@@ -25,6 +25,10 @@ _REFERENCE, _EXTRA, _NOTE = (
 _REF_RULE, _REF_KEY = "question-rubric-ref-changed", "rubric_ref"
 _SAME_MEANING = Proof("it is another spelling with the same meaning for the checks that read it")
 _SAME_RUBRIC = Proof("with the question's values it is the same rubric", Bump.MINOR)
+_OTHER_RUBRIC = Proof(
+    "only one of the two rubrics reads it: what it moves is said with the change of rubric",
+    Bump.MINOR,
+)
 _SHOWN_IDS = 3  # of the questions of one finding
 _ABSENT = "on one side it is not a value that checks can read"
 _TOO_MUCH = "too much changes to compare item by item"
@@ -89,20 +93,23 @@ class QuestionComparison:
             return change.with_reason(why)
         change = replace(change, questions=tuple(reading))
         if not any(one.findings.get(change.name) for one in results):
-            proof = _SAME_RUBRIC if any(map(_is_regraded, results)) else _SAME_MEANING
-            # Under another rubric it may be this edit or that one that moves the score.
-            is_mixed = any(
-                _is_regraded(one) and _find_bump(one, _REF_KEY) is Bump.MAJOR for one in results
-            )
-            return (
-                change.with_reason("another rubric also grades it")
-                if is_mixed
-                else replace(change, proof=proof)
-            )
+            return self._judge_unmoved(change, results)
         readers = (one.readers[1] for one in results)
         refs = dict.fromkeys(side.ref for side in readers if isinstance(side, RubricReads))
         found = _merge_diffs(results, change.name)
         return replace(change.with_reason(f"{' and '.join(refs)} reads it"), imported_diff=found)
+
+    def _judge_unmoved(self, change: Change, results: Sequence[_ComparedPair]) -> Change:
+        """Return an edit that no finding is due to: another rubric may have them all."""
+        moved = [one for one in results if _find_bump(one, _REF_KEY) is Bump.MAJOR]
+        mixed = [one for one in moved if _is_regraded(one)]
+        if not mixed:
+            proof = _SAME_RUBRIC if any(map(_is_regraded, results)) else _SAME_MEANING
+            return replace(change, proof=proof)
+        if any(_is_read_by_both(one, change.name) for one in mixed):
+            # It may be this edit or that one that moves the score.
+            return change.with_reason("another rubric also grades it")
+        return replace(change, proof=_OTHER_RUBRIC)
 
     def _trace_rubric_ref(self, change: Change) -> Change:
         """Return a reference's edit with its effect on questions, where that says more."""
@@ -120,9 +127,11 @@ class QuestionComparison:
             ):
                 return change
             compared.append(one)
-            # What the two rubrics do to any question is known already.
+            # What the two rubrics do to any question is known already: this one shows it.
             if imported and len(change.questions) > 1 and _find_bump(one, _REF_KEY) is Bump.MAJOR:
-                return change
+                witness = one.diff.total.witness if one.diff else None
+                total = replace(imported.total, witness=witness or imported.total.witness)
+                return replace(change, imported_diff=replace(imported, total=total))
         if not any(one.findings.get(_REF_KEY) for one in compared):
             return replace(change.with_words(why=""), proof=_SAME_RUBRIC, imported_diff=None)
         found = _merge_diffs(compared, _REF_KEY)
@@ -155,8 +164,7 @@ class QuestionComparison:
         if old.ref == new.ref and not any(not reader for reader in moved.values()):
             return _ComparedPair((old, new), moved)
         sides = fill_rubric(old.value, rows[0]), fill_rubric(new.value, rows[1])
-        # A check that neither row gives anything has nothing to grade, whatever it is.
-        if sides[0].misfits or sides[1].misfits or sides[0].empty != sides[1].empty:
+        if sides[0].misfits or sides[1].misfits:
             return _ComparedPair((old, new), moved, why=_ABSENT)
         diff = self._compare_filled(*sides)
         if diff is None:
@@ -244,6 +252,10 @@ def _find_edited_key(
 def _is_regraded(compared: _ComparedPair) -> bool:
     refs = {side.ref for side in compared.readers if isinstance(side, RubricReads)}
     return len(refs) > 1
+
+
+def _is_read_by_both(compared: _ComparedPair, key: str) -> bool:
+    return all(isinstance(side, str) or side.reads_key(key) for side in compared.readers)
 
 
 def _find_bump(compared: _ComparedPair, key: str) -> Bump:

@@ -43,11 +43,15 @@ class RubricReads:
     sources: Mapping[tuple[int, str], tuple[str, ...]]
 
     def list_sources(self, index: int, path: str) -> tuple[str, ...]:
-        """Return the keys of a question behind a part of a check."""
-        for (at, name), keys in self.sources.items():
-            if at == index and f"{path}/".startswith(f"{name}/"):
-                return keys
-        return ()
+        """Return the keys of a question behind a part of a check, or behind all of it."""
+        mine = [(name, keys) for (at, name), keys in self.sources.items() if at == index]
+        if not path:
+            return tuple(key for _, keys in mine for key in keys)
+        return next((keys for name, keys in mine if f"{path}/".startswith(f"{name}/")), ())
+
+    def reads_key(self, key: str) -> bool:
+        """Whether its checks or judges read this key of a question."""
+        return any(part[0] == key for part in self.parts)
 
     def find_moved_parts(self, before: Row, after: Row) -> list[Pointer]:
         """Return the parts that differ between two questions."""
@@ -153,20 +157,18 @@ def _view_part(row: Row, part: Pointer) -> Any:
 
 
 class FilledRubric(NamedTuple):
-    """A rubric with what a question says; `empty` are the ids of the checks that it gives nothing.
+    """A rubric with what a question says; a check that gets nothing has nothing to grade.
 
-    Whatever such a check is, it has nothing to grade. `misfits`: the question gives some check
-    nothing of the right type.
+    `misfits`: the question gives some check nothing of the right type.
     """
 
     value: dict[str, Any]
-    empty: list[str]
     misfits: bool
 
 
 def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
     """Return a rubric with what its checks read of a question written into them."""
-    checks, empty, misfits = list[Params](), list[str](), False
+    checks, misfits = list[Params](), False
     for id_, check in zip(list_check_ids(rubric["checks"]), rubric["checks"], strict=True):
         try:
             filled = fill_check(check, row)
@@ -174,12 +176,10 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
             misfits = True
             continue
         if isinstance(filled, Grade):
-            is_missing = filled.unscored is UnscoredReason.MISSING
-            empty += [id_] if is_missing else []
-            misfits = misfits or not is_missing
+            misfits = misfits or filled.unscored is not UnscoredReason.MISSING
             filled = make_empty_check(id_)
         checks.append(filled)
-    return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, empty, misfits)
+    return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, misfits)
 
 
 def fill_check(check: Params, row: Row) -> Params | Grade:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice, product
 
+from evalstore.checks.kinds.fact_match import is_empty_check
 from evalstore.diff.answers.joint import States, is_same_question
 from evalstore.diff.answers.raw_answers import RawAnswer
 from evalstore.diff.attempts import (
@@ -168,11 +169,8 @@ class Replay:
         change: Change | None = None,
     ) -> Witness | None:
         """Return an output built for an answer that moves; `change` is there for one edit."""
-        if (
-            effect is None
-            or not effect.goals
-            or any(map(self._hides_answer, (*states[0].checks, *states[1].checks)))
-        ):
+        checks = (*states[0].checks, *states[1].checks)
+        if effect is None or not effect.moves or any(map(self._hides_answer, checks)):
             return None
         # The search by single texts may have spent all: some steps are left for this one.
         self._limit = min(
@@ -189,7 +187,7 @@ class Replay:
         try:
             if not self._are_gradable(states):
                 return None
-            for goal in effect.goals:
+            for goal in effect.list_goals():
                 if not _allows(direction, goal.shift):
                     continue
                 built = islice(assembly.build_outputs(goal), EVIDENCE.goal_outputs)
@@ -264,12 +262,11 @@ class Replay:
         return total is not None and _answer(total) == _answer(witness)
 
     def _are_gradable(self, states: States, edited: str = "") -> bool:
-        # What a judge says is the same before and after, unless it is asked otherwise. Of the
-        # `edited` check what is said of each statement is known.
+        # What a judge says is the same before and after, unless it is asked otherwise; one that is
+        # asked on one side only may say anything. Of the `edited` check what is said of each
+        # statement is known.
         judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
-        if not len(judged[0]) == len(shared) == len(judged[1]):
-            return False
         for token in shared - {edited}:
             old, new = judged[0][token], judged[1][token]
             if old is not new and not is_same_question(old, new):
@@ -454,7 +451,7 @@ def _iterate_bars(
 def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
     for check in chain.from_iterable(state.checks for state in change.states):
-        if check.token != change.token:
+        if check.token != change.token or is_empty_check(check.params):
             continue
         kind = KINDS[check.kind]
         if kind.reads_more_than_text(check.params):

@@ -317,7 +317,7 @@ NAMES = {**UNREAD, "checks": [{"kind": "must_not_contain", "values": {"from": "b
         (VALUES[2], {"names": ["a"]}, {"names": ["a", "b"]}, "ban-phrase-added", "stricter", "also bans 'b'"),
         (VALUES[3], {"pattern": "a+"}, {"pattern": "a"}, "regex-pattern-equivalent", "none", ""),
         (VALUES[3], {"pattern": "a|b"}, {"pattern": "a"}, "regex-pattern-narrowed", "stricter", ""),
-        (VALUES[4], {"shape": {"required": ["a"]}}, {"shape": {}}, "question-value-changed", "either", "one side"),
+        (VALUES[4], {"shape": {"required": ["a"]}}, {"shape": {}}, "check-applicability-changed", "either", "is now"),
         (VALUES[6], {"expected_facts": ["a"]}, {"expected_facts": ["b"]}, "fact-changed", "either", ""),
         (
             VALUES[12],

@@ -177,3 +177,33 @@ def test_the_bound_of_a_value_is_the_share_of_its_check() -> None:
     four = {**take_names(), "checks": [{"id": "a", **check}, *others]}
     (finding,) = compare_rows(list_rows(names=["a"], bans=["x"]), list_rows(names=["b"], bans=["x"]), four).findings
     assert (finding.rule, finding.max_shift) == ("phrase-reworded", Fraction(1, 4))
+
+
+def test_a_value_that_comes_or_goes_is_shown_by_an_output_that_wins_or_loses_its_score() -> None:
+    lacking = [{key: value for key, value in row.items() if key != "names"} for row in list_rows(names=["a"])]
+    other = {"id": "b", "kind": "must_contain_any", "values": ["y"]}
+    two = {**take_names(), "checks": [*take_names()["checks"], other]}
+    for rubric_, shown in ((take_names(), (None, 1)), (two, (1, Fraction(1, 2)))):
+        for sides in ((lacking, list_rows(names=["a"])), (list_rows(names=["a"]), lacking)):
+            (finding,) = compare_rows(*sides, rubric_).findings
+            assert (finding.rule, finding.questions, finding.is_certain) == ("check-applicability-changed", 5, True)
+            moved = finding.witness.old_score, finding.witness.new_score
+            assert moved == (shown if sides[0] is lacking else shown[::-1])
+
+
+def test_a_value_that_only_one_of_two_rubrics_reads_is_part_of_that_change() -> None:
+    new = [{"id": row["id"], "input": "i", "bans": ["x"]} for row in list_rows()]
+    bans = rubric(BANS, "values", {"from": "bans"})
+    diff = compare_rows(list_rows(names=["a"]), new, take_names(), bans)
+    assert {one.rule for one in diff.findings if one.level is Bump.MAJOR} == {"question-rubric-ref-changed"}
+    assert all(one.witness for one in diff.findings if one.level is Bump.MAJOR)
+
+
+def test_a_long_phrase_that_holds_a_shorter_one_is_removed_without_effect() -> None:
+    # Each of them alone takes all the steps of a search.
+    long = [
+        f"{word} framework: Add SQL injection endpoints to {word}Controller.scala, or a new one" * 2 for word in "xyz"
+    ]
+    checks = [{**CONTAIN, "values": values} for values in ([*long, "z9"], [*(one[:11] for one in long), "z9"])]
+    diff = compare(*(rubric(check, "threshold", UNSET) for check in checks))
+    assert [one.rule for one in diff.findings] == [*["contain-phrase-added"] * 3, *["phrase-redundant"] * 3]

@@ -14,8 +14,11 @@ from evalstore.checks.votes import compute_mean_score
 from evalstore.model import Grade, Sample
 from evalstore.model.judge import FACT_VARIABLE
 from evalstore.model.outcome import grade_error, grade_missing
+from evalstore.model.question_params import find_question_key
 from evalstore.text import make_excerpt
 
+# The key of the facts of a check that has none begins so; no question has such a key.
+_NO_FACTS = "nothing for "
 # A fact as written and as it is looked for.
 _SpelledFact = tuple[str, str]
 
@@ -76,7 +79,12 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 def make_empty_check(id_: str) -> dict[str, Any]:
     """Return the mapping of a check that has nothing to grade: no question has its facts."""
-    return {"id": id_, "kind": "fact_match", "facts": {"from": "nothing"}}
+    return {"id": id_, "kind": "fact_match", "facts": {"from": f"{_NO_FACTS}{id_}"}}
+
+
+def is_empty_check(params: Mapping[str, Any]) -> bool:
+    """Whether these are the parameters of a check that has nothing to grade."""
+    return (find_question_key(params.get("facts")) or "").startswith(_NO_FACTS)
 
 
 def _find_judge_inputs(params: Params) -> JudgeInputs | None:

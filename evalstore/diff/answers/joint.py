@@ -54,6 +54,8 @@ _ZERO = Fraction(0)
 # What some variables that do not follow from the text answer together: in each way an answer of
 # each, with the most visible characters of an output that they answer so.
 FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
+# The checks of one side, each with what grades a raw answer, and its variable.
+_Graders = Sequence[tuple[CheckState, Callable[[RawAnswer], CheckResult], _Key]]
 
 
 class JointAnswer(NamedTuple):
@@ -102,26 +104,70 @@ class JointAnswers:
         return len(self.text_ways) * prod(map(len, self.free_ways.values()))
 
     def __iter__(self) -> Iterator[JointAnswer]:
-        checks = [self._list_graders(state) for state in self.states]
+        graders = self._list_graders()
         keys = [key for group in self.free_ways for key in group]
-        for text, visible, known in self.text_ways:
-            fitting = [_select_fitting(ways, visible) for ways in self.free_ways.values()]
+        for text in self.text_ways:
+            fitting = [_select_fitting(ways, text.visible) for ways in self.free_ways.values()]
             for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
-                answers = {**known, **free}
-                reasons = [answers[key].unscored for key in self.missing_together]
-                if len({reason is UnscoredReason.MISSING for reason in reasons}) > 1:
-                    continue
-                old, new = (tuple(grade(answers[key]) for grade, key in side) for side in checks)
-                yield JointAnswer(old, new, text, free)
+                yield from self._build_answer(text, free, graders)
 
-    def _list_graders(
-        self, state: RubricState
-    ) -> list[tuple[Callable[[RawAnswer], CheckResult], _Key]]:
+    def list_distinct(self) -> Iterator[JointAnswer]:
+        """Yield one way of those that differ only in which of like checks answers what."""
+        graders = self._list_graders()
+        numbers: dict[object, int] = {}
+        for text in self.text_ways:
+            ways: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {(): {}}
+            for keys, group in self.free_ways.items():
+                longer: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {}
+                for answers in _select_fitting(group, text.visible):
+                    added = dict(zip(keys, answers, strict=True))
+                    parts = [
+                        numbers.setdefault(part, len(numbers))
+                        for part in self._list_parts(added, graders)
+                    ]
+                    for known, free in ways.items():
+                        longer.setdefault(tuple(sorted((*known, *parts))), {**free, **added})
+                ways = longer
+            for free in ways.values():
+                yield from self._build_answer(text, free, graders)
+
+    def _list_graders(self) -> tuple[_Graders, _Graders]:
         # A check gives the same few raw answers again and again.
-        graders = [lru_cache(None)(check.grade_answer) for check in state.checks]
-        numbers = [self.numbers[id(check)] for check in state.checks]
-        return [*zip(graders, numbers, strict=True)]
+        sides: list[_Graders] = []
+        for state in self.states:
+            graders = [lru_cache(None)(check.grade_answer) for check in state.checks]
+            numbers = [self.numbers[id(check)] for check in state.checks]
+            sides.append([*zip(state.checks, graders, numbers, strict=True)])
+        return sides[0], sides[1]
+
+    def _build_answer(
+        self, text: TextWay, free: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
+    ) -> Iterator[JointAnswer]:
+        """Yield what all checks answer; nothing where no output is answered so."""
+        answers = {**text.answers, **free}
+        reasons = [answers[key].unscored for key in self.missing_together]
+        if len({reason is UnscoredReason.MISSING for reason in reasons}) <= 1:
+            old, new = (tuple(grade(answers[key]) for _, grade, key in side) for side in graders)
+            yield JointAnswer(old, new, text.text, free)
+
+    def _list_parts(
+        self, answers: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
+    ) -> Iterator[object]:
+        """Yield all that answers add to the two results, and to which go together."""
+        for side, checks in enumerate(graders):
+            for check, grade, key in checks:
+                if key in answers:
+                    result = grade(answers[key])
+                    yield (
+                        side,
+                        key in self.missing_together,
+                        check.weight,
+                        check.is_required,
+                        result.score,
+                        result.verdict,
+                        result.unscored,
+                    )
 
 
 def _select_fitting(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.diff.limits import COMPARED
 from evalstore.languages import (
     pattern_comparison,  # its names are imported where a pattern is compared
 )
@@ -33,6 +34,20 @@ def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree
     return pattern_comparison.build_phrase_language(
         list(listed), case_sensitive=params["case_sensitive"]
     )
+
+
+def simplify_phrases(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a check of phrases, of which one is enough, without those that are only where another one is."""
+    values = params["values"]
+    is_listed = isinstance(values, list) and len(values) <= min(COMPARED.items, PHRASE_LIMIT)
+    if not is_listed or params.get("min_matches", 1) != 1:
+        return params
+    texts = values if params["case_sensitive"] else [value.lower() for value in values]
+    shortest: list[str] = []
+    for text in sorted(texts, key=lambda text: (len(text), text)):
+        if not any(known in text for known in shortest):
+            shortest.append(text)
+    return {**params, "values": shortest}
 
 
 def find_phrase_limit(params: Any) -> int | None:

@@ -6,19 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evalstore.diff.change import Change
+from evalstore.checks.kinds.fact_match import is_empty_check
+from evalstore.diff.change import Change, Decision
 from evalstore.diff.changes.edit_script import (
     EditScript,
     set_param,
 )
 from evalstore.diff.changes.pattern_edits import compare_kinds
 from evalstore.diff.deciders.unmoved import UNMOVED_RULES
+from evalstore.diff.findings import Certainty
 from evalstore.diff.kinds import KINDS, describe_source, find_plain_kind
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.pairing import make_canonical_demand
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.model.question_params import find_question_key
+
+_UNGRADED = "unscored, as the question gives it nothing"
 
 
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
@@ -32,6 +36,9 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
         if find_plain_kind(check.kind) == find_plain_kind(goal.kind):
             name = next(name for name in goal.params if _takes_value(check, goal, name))
             yield _change_source(script, name, edited)
+            return
+        if is_empty_check(check.params) or is_empty_check(goal.params):
+            yield _change_presence(script, token, edited)
             return
         demands = [make_canonical_demand(check), make_canonical_demand(edited)]
         change = script.edit_check(
@@ -57,6 +64,26 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     check = script.current[token]
     yield from script.edit_extra_keys(token, (check.extras, goal.extras))
     script.adopt_check(replace(check, extras=goal.extras))
+
+
+def _change_presence(script: EditScript, token: str, edited: CheckState) -> Change:
+    """Return the edit by which a question gives a check something to grade, or nothing any more."""
+    old, new = (
+        _UNGRADED if is_empty_check(side.params) else "graded"
+        for side in (script.current[token], edited)
+    )
+    words = {"lack": "", "old": old, "new": new}
+    decision = Decision(Certainty.BY_DEFINITION, "without a value of the question it has no score")
+    return script.edit_check(
+        "check-applicability-changed",
+        "kind",
+        edited,
+        old=old,
+        new=new,
+        at=((), ()),
+        words=words,
+        decision=decision,
+    )
 
 
 def _compare_parts(script: EditScript, change: Change) -> Change:

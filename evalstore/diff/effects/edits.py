@@ -134,7 +134,7 @@ def _prove_no_effect(
     answers = list_joint_answers(changed, numbers, languages, table, load)
     if answers is None or answers.count > PROOFS.ways:
         return None
-    for answer in answers:
+    for answer in answers.list_distinct():
         sides = zip((answer.old, answer.new), changed, strict=True)
         before, after = (measure_part(state, results) for results, state in sides)
         if before != after:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -44,14 +45,9 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
     """Return what an edit does, given all that the checks around it can answer."""
     before, after = map(_Combiner, answers.states)
     extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
-    moving: list[tuple[JointAnswer, Fraction | None]] = []
-    for answer in answers:
+    for answer in answers.list_distinct():
         old, new = before.combine(answer.old), after.combine(answer.new)
         extent.add(old, new)
-        if old != new and answer.text is not None:
-            moving.append(
-                (answer, None if old.score is None or new.score is None else new.score - old.score)
-            )
         results = (*answer.old, *answer.new)
         if all(result.score is not None for result in results):
             scored.add(old, new)
@@ -80,14 +76,20 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         max_shift_scored=scored.shift,
         ways=answers.count,
         texts={text: one.least_shift for text, one in texts.items() if one.moves},
-        goals=tuple(_list_goals(answers, moving)),
+        list_goals=partial(_list_goals, answers),
     )
 
 
-def _list_goals(
-    answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]
-) -> Iterator[AnswerGoal]:
+def _list_goals(answers: JointAnswers) -> Iterator[AnswerGoal]:
     """Yield goals of the answers that move, those that are easiest to build first."""
+    before, after = map(_Combiner, answers.states)
+    moving: list[tuple[JointAnswer, Fraction | None]] = []
+    for answer in answers:
+        old, new = before.combine(answer.old), after.combine(answer.new)
+        if old != new and answer.text is not None:
+            moving.append(
+                (answer, None if old.score is None or new.score is None else new.score - old.score)
+            )
     for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[: EFFECTS.goals]:
         scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
         judged = _find_judge_scores(answers, answer)

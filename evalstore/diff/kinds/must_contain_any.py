@@ -12,6 +12,7 @@ from evalstore.diff.answers.text_scores import (
     find_phrase_limit,
     is_in_all,
     is_monotone_in_pieces,
+    simplify_phrases,
 )
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
@@ -66,4 +67,5 @@ KIND = ComparedKind(
     step_limit=find_phrase_limit,
     passes_all=lambda params: params["min_matches"] <= 0,
     piece_sign=lambda params: -1 if is_monotone_in_pieces(params["values"], params) else 0,
+    simplify=simplify_phrases,
 )

@@ -10,6 +10,7 @@ from evalstore.diff.answers.text_scores import (
     build_phrases,
     find_phrase_limit,
     is_monotone_in_pieces,
+    simplify_phrases,
 )
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
@@ -45,4 +46,5 @@ KIND = ComparedKind(
     step_limit=find_phrase_limit,
     passes_all=lambda params: not params["values"],
     piece_sign=lambda params: 1 if is_monotone_in_pieces(params["values"], params) else 0,
+    simplify=simplify_phrases,
 )

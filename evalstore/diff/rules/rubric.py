@@ -153,7 +153,7 @@ ROWS = (
     ChangeRule(
         id="check-applicability-changed",
         scope=Scope.CHECK,
-        message="{check}, where `on` finds nothing in the output, is now {new} (was {old})",
+        message="{check}{lack} is now {new} (was {old})",
         reason="an output without the part failed on one side, and is unscored on the other",
         example="on: [first_number] → on: [first_number], on_nothing: missing",
         instead="on: [strip] → on: [strip], on_nothing: missing (a step that always finds something)",
