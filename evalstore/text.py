@@ -140,7 +140,8 @@ def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
     alike = [name for name in names if _digits(name) == _digits(key)]
     near = ((_count_slips(bare, _strip_separators(name)), name) for name in alike)
     slips, name = min(near, default=(SLIPS + 1, ""))
-    return name if slips <= (1 if len(bare) <= _SHORT_WORD else most) else None
+    limit = 1 if len(bare) <= _SHORT_WORD else most
+    return name if slips <= limit else None
 
 
 def _digits(word: str) -> list[str]:

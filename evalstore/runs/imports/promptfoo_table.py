@@ -65,8 +65,9 @@ def _read_older_prompt(name: str) -> Series | None:
         provider, shown = prompt.get("provider"), prompt["display"]
     except (ValueError, KeyError, RecursionError):
         return None
-    known = isinstance(shown, str) and isinstance(prompt.get("raw"), str)
-    return Series(provider if isinstance(provider, str) else None, shown) if known else None
+    if not (isinstance(shown, str) and isinstance(prompt.get("raw"), str)):
+        return None
+    return Series(provider if isinstance(provider, str) else None, shown)
 
 
 def read_older_table(path: Path) -> Iterator[OutputEntry]:
