@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import takewhile
 from typing import NamedTuple
 
 from evalstore.text import make_printable
@@ -47,7 +46,10 @@ def is_reworded(old: object, new: object) -> bool:
 
 def count_common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
     """Return the length of the common prefix of two sequences."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    for at, (one, other) in enumerate(zip(old, new, strict=False)):
+        if one != other:
+            return at
+    return min(len(old), len(new))
 
 
 def _find_steps(
@@ -106,7 +108,7 @@ def mark_differences(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     """
     sides = list[Piece](), list[Piece]()
     lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    a, b = ([tuple(line.split()) for line in side] for side in lines)
+    a, b = ([" ".join(line.split()) for line in side] for side in lines)
     for step, start, end, new_start, new_end in _find_steps(a, b):
         blocks = "".join(lines[0][start:end]), "".join(lines[1][new_start:new_end])
         if step == "replace":
@@ -118,7 +120,7 @@ def mark_differences(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
 
 def _mark_block(sides: tuple[list[Piece], list[Piece]], old: str, new: str) -> None:
     words = _WORD.findall(old), _WORD.findall(new)
-    a, b = ([word.strip() for word in side] for side in words)
+    a, b = ([*([""] if text[:1].isspace() else ()), *text.split()] for text in (old, new))
     for step, start, end, new_start, new_end in _find_steps(a, b, _FEW_WORDS):
         parts = "".join(words[0][start:end]), "".join(words[1][new_start:new_end])
         _add_pieces(sides, parts, is_changed=step != "equal")

@@ -75,7 +75,7 @@ def has_verdicts(path: Path) -> bool:
 
 
 def require_format(path: Path) -> FileFormat:
-    """Return the format of a file, or of the only run of a folder; raises `LoadError` for one that cannot be read."""
+    """Return the format of a file, or of the only run of a folder; `LoadError` for another."""
     return detect_format(find_aggregate(path) if path.is_dir() else path)
 
 
@@ -92,7 +92,7 @@ def _has_aggregate(path: Path) -> bool:
 
 
 def _refuse_unread(path: Path, shape: FileFormat) -> None:
-    """Raise `LoadError` for a file without an output, or whose first row is only nearly of its format."""
+    """Raise `LoadError` for a file without an output, or with a first row nearly of its format."""
     entries = iter(shape.require_reader()(path))
     first = next(entries, None)
     if first is None or not isinstance(first.output, MissingOutput):

@@ -49,6 +49,7 @@ def search(browser: Any, text: str, *, regex: bool = False) -> None:
 
 def test_rows_are_found_by_keys(browser: Any, desk: Desk, print_page: Ask, tmp_path: Path) -> None:
     one, two = write_pair(desk, print_page, tmp_path)
+    assert two.read_text().count("so no edit of them moved anything") == 1
     browser.open(one)
     search_rows(browser)
     sort_and_walk(browser)
@@ -81,7 +82,7 @@ def search_rows(browser: Any) -> None:
     browser.press("Enter", "Enter")
     assert browser.evaluate("document.activeElement.parentElement.open")
     assert ODD in browser.evaluate("document.querySelector('.rows pre.o').textContent")
-    assert browser.evaluate("location.hash") == "#?text=zebra"
+    wait_for(browser, "location.hash === '#?text=zebra'")
     # The field, a regular expression, one that would take for ever, and one that is none.
     search(browser, "^ok (1|2)$", regex=True)
     wait_for(browser, f"{STATUS}=='0 of 230'")

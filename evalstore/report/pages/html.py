@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -29,10 +29,23 @@ _PLAIN = re.compile(r"(?![ :])[ !$%(-;=?-~]*")  # in one line of ASCII, what nee
 
 def escape_html(text: str) -> Markup:
     """Return text from outside as HTML that acts on nobody; line feeds and tabs stay as they are."""
+    return Markup(_escape(text))  # noqa: S704  # escaped there
+
+
+def mark_pieces(element: str, pieces: Iterable[tuple[str, bool]]) -> Markup:
+    """Return a text in pieces as HTML; those that are marked stand in an element."""
+    parts = (
+        f"<{element}>{_escape(text)}</{element}>" if is_marked else _escape(text)
+        for text, is_marked in pieces
+    )
+    return Markup("".join(parts))  # noqa: S704  # escaped there
+
+
+def _escape(text: str) -> str:
     if _PLAIN.fullmatch(text):
-        return Markup(text)  # noqa: S704  # has nothing to escape
+        return text
     lines = ("\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n"))
-    return Markup(_COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES)))  # noqa: S704  # escaped here
+    return _COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES))
 
 
 def is_shown_whole(text: str) -> bool:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from evalstore.audits.wording import format_points
 from evalstore.model import CheckResult, Verdict
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.filters import FilterMenu
-from evalstore.report.pages.html import MOST_CHARACTERS, generate_page, render_template
+from evalstore.report.pages.html import (
+    MOST_CHARACTERS,
+    escape_html,
+    generate_page,
+    mark_pieces,
+    render_template,
+)
 from evalstore.report.pages.moved import describe_source
-from evalstore.report.pages.row_file import ListKeys, RowFile, RowPages
-from evalstore.report.pages.run import LOOKS, NO_TAGS, VERDICTS, Tags, list_check_orders
+from evalstore.report.pages.row_file import ListKeys, RowPages
+from evalstore.report.pages.row_writer import (
+    LOOKS,
+    NO_TAGS,
+    RowWriter,
+    Tags,
+    choose_menus,
+    swap_keys,
+    write_number,
+)
 from evalstore.report.run_words import name_output
-from evalstore.report.text_layout import format_percent, join_names
+from evalstore.report.text_layout import join_names
 from evalstore.text import count_noun
 from evalstore.word_diff import mark_differences
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from evalstore.audits import EditSource
     from evalstore.audits.records.pairs import PairReader, RowPair
     from evalstore.audits.values import LineEffect
@@ -46,7 +59,7 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
     `sentence`, the table of `means` below its `head`, and `facts` say how the records differ, as an
     audit does.
     """
-    writer = _PairWriter(reader, tags)
+    writer = _PairWriter(tags, reader=reader)
     for pair in reader:
         writer.rows.add_row((*pair.rank, reader.found), writer.render_pair(pair))
     comparison = reader.comparison
@@ -65,10 +78,10 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
             b=comparison.b,
             head=head,
             means=means,
-            facts=[*facts, *([reader.gap] if reader.gap else [])],
+            facts=facts,
         ),
         menus=writer.list_menus(),
-        orders=orders | list_check_orders(writer.checks, "what fell most in"),
+        orders=orders | writer.list_orders("what fell most in"),
         order="what regressed first",
         found=reader.found,
         rows=writer.rows,
@@ -76,53 +89,59 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
 
 
 @dataclass(slots=True)
-class _PairWriter:
-    """Renders pairs, and notes what finds them: flips, verdicts in B, checks that moved, edits, tags."""
+class _PairWriter(RowWriter):
+    """Renders pairs, whose verdicts are those in B, and notes flips and edits, too."""
 
-    reader: PairReader
-    question_tags: Tags
-    rows: RowFile = field(default_factory=RowFile)
-    checks: ListKeys = field(default_factory=lambda: ListKeys("c"))
+    reader: PairReader = field(kw_only=True)
     edits: ListKeys = field(default_factory=lambda: ListKeys("e"))
-    tags: ListKeys = field(default_factory=lambda: ListKeys("t"))
     turns: set[int] = field(default_factory=set)
-    verdicts: set[Verdict] = field(default_factory=set)
 
     def render_pair(self, pair: RowPair) -> Markup:
         """Return the markup of a pair."""
         from evalstore.audits.records.pairs import has_moved
 
         a, b = pair
-        checks, tags = [*pair.list_checks()], self.question_tags.get(b.id, ())
+        checks = [*pair.list_checks()]
         keys = {id_: self.checks[id_] for id_, _, _ in checks}
         moved = [id_ for id_, old, new in checks if has_moved(old, new)]
         edits = [self._prepare_edit(*one) for one in self.reader.edits.get(b.id, ())]
         self.turns.add(pair.turn)
-        self.verdicts.add(b.verdict)
-        found = [_TURNS[pair.turn][0], VERDICTS[b.verdict], *(keys[id_] for id_ in moved)]
-        found += [self.tags[tag] for tag in tags] + [edit["key"] for edit in edits]
-        changes = {id_: _measure_change(old, new) for id_, old, new in checks}
+        found = [_TURNS[pair.turn][0], *(keys[id_] for id_ in moved)]
+        change = pair.change
         return render_template(
             "pair",
             a=a,
             b=b,
             place=self.reader.found,
-            classes=" ".join(["q", *filter(None, dict.fromkeys(found))]),
-            score="" if b.score is None else f"{float(b.score):.9g}",
-            changes=",".join(changes.get(id_, "") for id_ in self.checks),
-            change=f"{float(pair.change):.9g}",
+            classes=self.join_classes(b.verdict, b.id, found, (edit["key"] for edit in edits)),
+            score=self.scores[b.score][1],
+            percents=[self.scores[row.score][0] for row in pair],
+            changes=self.join_numbers({id_: _measure_change(*both) for id_, *both in checks}),
+            change=write_number(change),
             looks=LOOKS,
-            look=_find_look(pair.change),
-            points=format_points(pair.change) if pair.change else "",
+            look="up" if change > 0 else "down" if change else "quiet",
+            points=format_points(change) if change else "",
             name=name_output(b),
             why=join_names(moved, _MOST_NAMES),
             rubrics=dict.fromkeys(filter(None, (a.rubric, b.rubric))),
-            tags=", ".join(tags),
+            tags=", ".join(self.question_tags.get(b.id, ())),
             edits=edits,
-            checks=[_prepare_check(*one) for one in checks],
+            lines=Markup("\n").join(self._render_check(*one) for one in checks),
             texts=[*_list_texts(pair)],
             cuts=[*_list_cuts(pair)],
         )
+
+    def _render_check(self, id_: str, old: CheckResult | None, new: CheckResult | None) -> Markup:
+        """Return the line of what both runs said of a check: a reason that both gave once."""
+        sides = ((one.verdict, self.scores[one.score][0]) if one else None for one in (old, new))
+        reasons = [
+            (name, one.reason) for name, one in (("A", old), ("B", new)) if one and one.reason
+        ]
+        if old and new and old.reason == new.reason:
+            lines = [reason for _, reason in reasons[:1]]
+        else:
+            lines = [f"{name}: {reason}" for name, reason in reasons]
+        return _render_check_pair(id_, tuple(sides), tuple(lines))
 
     def _prepare_edit(self, source: EditSource, effect: LineEffect) -> dict[str, Any]:
         text, commit = source.message or source.part, source.origin.commit
@@ -137,65 +156,39 @@ class _PairWriter:
     def list_menus(self) -> tuple[FilterMenu, ...]:
         """Return the menus that have a choice."""
         turns = {key: word for turn, (key, word) in _TURNS.items() if turn in self.turns}
-        verdicts = {key: str(one) for one, key in VERDICTS.items() if one in self.verdicts}
-        menus = (
+        return choose_menus(
             FilterMenu("flip", "any", turns),
-            FilterMenu("verdict in B", "any verdict", verdicts),
-            FilterMenu("check that moved", "any check", _swap(self.checks)),
-            FilterMenu("edit", "any edit", _swap(self.edits)),
-            FilterMenu("tag", "any tag", _swap(self.tags)),
+            self.make_verdict_menu("verdict in B"),
+            FilterMenu("check that moved", "any check", swap_keys(self.checks)),
+            FilterMenu("edit", "any edit", swap_keys(self.edits)),
+            self.make_tag_menu(),
         )
-        return tuple(menu for menu in menus if menu.choices)
 
 
-def _swap(keys: Mapping[str, str]) -> dict[str, str]:
-    return {key: name for name, key in keys.items()}
+@lru_cache(maxsize=4096)
+def _render_check_pair(
+    id_: str, sides: tuple[tuple[Verdict, str] | None, ...], reasons: tuple[str, ...]
+) -> Markup:
+    """Return the line of one check in both runs; many pairs have equal ones."""
+    return render_template("check_pair", id=id_, sides=sides, reasons=reasons, looks=LOOKS)
 
 
 def _measure_change(old: CheckResult | None, new: CheckResult | None) -> str:
-    scores: list[Fraction | None] = [one and one.score for one in (old, new)]
-    return "" if None in scores else f"{float(scores[1] - scores[0]):.9g}"  # type: ignore[operator]  # both are known
+    if old is None or new is None or old.score is None or new.score is None:
+        return ""
+    return write_number(new.score - old.score) if new.score != old.score else "0"
 
 
-def _find_look(change: Fraction) -> str:
-    if not change:
-        return "quiet"
-    return "up" if change > 0 else "down"
-
-
-def _prepare_side(result: CheckResult | None) -> tuple[str, str]:
-    if result is None:
-        return "not in it", "quiet"
-    return _name_result(result), LOOKS[result.verdict]
-
-
-def _prepare_check(id_: str, old: CheckResult | None, new: CheckResult | None) -> dict[str, Any]:
-    """Return what both runs said of a check: a reason that both gave once."""
-    sides = list(map(_prepare_side, (old, new)))
-    reasons = [(name, one.reason) for name, one in (("A", old), ("B", new)) if one and one.reason]
-    if len({reason for _, reason in reasons}) == 1 and old and new:
-        lines = [reasons[0][1]]
-    else:
-        lines = [f"{name}: {reason}" for name, reason in reasons]
-    return {"id": id_, "sides": sides, "reasons": lines}
-
-
-def _name_result(result: CheckResult) -> str:
-    if result.score is None:
-        return str(result.verdict)
-    return f"{format_percent(result.score)} {result.verdict}"
-
-
-def _list_texts(pair: RowPair) -> Iterator[tuple[str, str, Sequence[Any]]]:
-    """Yield what was asked and answered: heading, class, and one text, or the marked pieces of both."""
+def _list_texts(pair: RowPair) -> Iterator[tuple[str, str, Sequence[Markup]]]:
+    """Yield what was asked and answered: heading, class, and one text, or both with what differs marked."""
     asked = (row.input if row.asked is None else row.asked for row in pair)
     answers = (row.output.text for row in pair)
     for heading, look, (old, new) in (("asked", "i", asked), ("answered", "o", answers)):
         if old == new:
-            yield heading, look, [old[:MOST_CHARACTERS]]
+            yield heading, look, [escape_html(old[:MOST_CHARACTERS])]
             continue
         sides = mark_differences(old[:MOST_CHARACTERS], new[:MOST_CHARACTERS])
-        yield heading, look, [*zip(("del", "ins"), sides, strict=True)]
+        yield heading, look, [*map(mark_pieces, ("del", "ins"), sides)]
 
 
 def _list_cuts(pair: RowPair) -> Iterator[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -21,37 +20,32 @@ from evalstore.report.pages.html import (
     is_shown_whole,
     render_template,
 )
-from evalstore.report.pages.row_file import ListKeys, RowFile, RowPages
+from evalstore.report.pages.row_file import ListKeys, RowPages
+from evalstore.report.pages.row_writer import (
+    LOOKS,
+    NO_TAGS,
+    RowWriter,
+    Tags,
+    choose_menus,
+    swap_keys,
+)
 from evalstore.report.run_words import describe_choice, describe_run, name_output
-from evalstore.report.text_layout import format_percent, join_names
+from evalstore.report.text_layout import join_names
 
 if TYPE_CHECKING:
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
     from evalstore.runs.run_view import RunReader
 
-Tags = Mapping[str, Sequence[str]]  # of questions, by id
-NO_TAGS: Tags = {}
 _MOST_NAMES = 4
 _RANK, _DIGEST = 4, 8  # bytes: of what rows are labelled by, and of all outputs that are
-VERDICTS = {Verdict.FAIL: "v0", Verdict.UNSCORED: "v1", Verdict.PASS: "v2"}
-LOOKS = {Verdict.FAIL: "down", Verdict.UNSCORED: "quiet", Verdict.PASS: "up"}
-
-
-class ScoreTexts(dict[Fraction | None, tuple[str, str]]):
-    """Scores as they are shown, and as a script sorts by them: a run has few different ones."""
-
-    def __missing__(self, score: Fraction | None) -> tuple[str, str]:
-        number = "" if score is None else f"{float(score):.9g}"
-        self[score] = format_percent(score), number
-        return self[score]
 
 
 def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
     """Read the chosen rows of a run, each once, and render them; `tags` are those of its questions."""
     from evalstore.runs.run_view import list_missing
 
-    writer = _RowWriter(reader, tags)
+    writer = _OutputWriter(tags, reader=reader)
     for row in reader:
         writer.rows.add_row((*reader.rank_row(row), reader.total), writer.render_row(row))
     view, run = reader.build_view(()), reader.run
@@ -73,7 +67,7 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
             missing=[f"{id_}: {reason}" for id_, reason in list_missing(view)],
         ),
         menus=writer.list_menus(),
-        orders=orders | list_check_orders(writer.checks, "the lowest of"),
+        orders=orders | writer.list_orders("the lowest of"),
         order="the worst first",
         found=reader.found,
         rows=writer.rows,
@@ -81,41 +75,24 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
     )
 
 
-def list_check_orders(checks: Iterable[str], lead: str) -> dict[str, str]:
-    """Return the orders by single checks, by the value that a script knows them by."""
-    return {f"{at} up": f"{lead} {id_} first" for at, id_ in enumerate(checks)}
-
-
 @dataclass(slots=True)
-class _RowWriter:
-    """Renders rows, and notes what they can be found by: verdicts, the checks in trouble, rubrics, tags."""
+class _OutputWriter(RowWriter):
+    """Renders outputs, and notes checks in trouble, rubrics, and a digest of what may be labelled."""
 
-    reader: RunReader
-    question_tags: Tags
-    rows: RowFile = field(default_factory=RowFile)
-    checks: ListKeys = field(default_factory=lambda: ListKeys("c"))
+    reader: RunReader = field(kw_only=True)
     rubrics: ListKeys = field(default_factory=lambda: ListKeys("r"))
-    tags: ListKeys = field(default_factory=lambda: ListKeys("t"))
-    verdicts: set[Verdict] = field(default_factory=set)
     troubled: set[str] = field(default_factory=set)
-    scores: ScoreTexts = field(default_factory=ScoreTexts)
     digest: blake2b = field(default_factory=lambda: blake2b(digest_size=_DIGEST))
 
     def render_row(self, row: GradedRow) -> Markup:
         """Return the markup of a row."""
         choice = self.reader.choice
-        checks, verdict, tags = (
-            choice.list_checks(row),
-            choice.find_verdict(row),
-            self.question_tags.get(row.id, ()),
-        )
+        checks, verdict = choice.list_checks(row), choice.find_verdict(row)
         keys = {check.id: self.checks[check.id] for check in checks}
         troubles = _list_troubles(checks)
-        self.verdicts.add(verdict)
         self.troubled.update(check.id for check in troubles)
-        found = [VERDICTS[verdict], *(keys[check.id] for check in troubles)]
+        found = [keys[check.id] for check in troubles]
         found += [self.rubrics[row.rubric]] if row.rubric else []
-        found += [self.tags[tag] for tag in tags]
         percent, number = self.scores[row.score]
         lines, numbers = list[Markup](), dict[str, str]()
         for check in checks:
@@ -128,14 +105,14 @@ class _RowWriter:
             rank=rank_for_labels(row)[:_RANK].hex(),
             label=_write_label_fields(row, with_reference=self.reader.run.dataset is None),
             place=self.reader.total,
-            classes=" ".join(["q", *filter(None, dict.fromkeys(found))]),
+            classes=self.join_classes(verdict, row.id, found),
             percent=percent,
             score=number,
-            scores=",".join(numbers.get(id_, "") for id_ in self.checks),
+            scores=self.join_numbers(numbers),
             verdict=verdict,
             name=name_output(row),
             why=row.reason or _name_troubles(troubles),
-            tags=", ".join(tags),
+            tags=", ".join(self.question_tags.get(row.id, ())),
             look=LOOKS[verdict],
             lines=Markup("\n").join(lines),
             texts=[*_list_texts(row)],
@@ -145,22 +122,13 @@ class _RowWriter:
     def list_menus(self) -> tuple[FilterMenu, ...]:
         """Return the menus that have a choice."""
         troubled = {key: id_ for id_, key in self.checks.items() if id_ in self.troubled}
-        rubrics = (
-            {key: ref for ref, key in self.rubrics.items()}
-            if self.rubrics.keys() - [*self.rubrics][:1]
-            else {}
-        )
-        menus = (
-            FilterMenu(
-                "verdict",
-                "any verdict",
-                {key: str(one) for one, key in VERDICTS.items() if one in self.verdicts},
-            ),
+        rubrics = swap_keys(self.rubrics) if len(self.rubrics) > 1 else {}
+        return choose_menus(
+            self.make_verdict_menu("verdict"),
             FilterMenu("check that fails or errs", "any check", troubled),
             FilterMenu("rubric", "any rubric", rubrics),
-            FilterMenu("tag", "any tag", {key: tag for tag, key in self.tags.items()}),
+            self.make_tag_menu(),
         )
-        return tuple(menu for menu in menus if menu.choices)
 
 
 @lru_cache(maxsize=4096)

@@ -67,7 +67,7 @@ def detect_container(path: Path) -> str:
 
 
 def has_lines(path: Path) -> bool:
-    """Whether objects are a line each, and not one of several lines, which begins with its bracket alone."""
+    """Whether objects are a line each; one of several lines begins with its bracket alone."""
     if not is_text_format(path):
         return True
     with open_unpacked(path) as file:
