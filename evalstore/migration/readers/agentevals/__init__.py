@@ -30,7 +30,7 @@ from evalstore.migration.readers.agentevals.dialects import (
 )
 from evalstore.migration.readers.agentevals.grading import (
     CrashError,
-    Grading,
+    GradingTerms,
     SuiteContext,
     SuitePart,
 )
@@ -253,7 +253,7 @@ def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
     )
 
 
-def _list_unscored_reasons(grading: Grading) -> list[str]:
+def _list_unscored_reasons(grading: GradingTerms) -> list[str]:
     """Return why nothing of a case is scored; empty where something is."""
     if grading.terms:
         return []

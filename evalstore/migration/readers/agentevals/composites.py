@@ -12,7 +12,7 @@ from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.readers.agentevals.grading import (
     AVERAGE,
     PASSES,
-    Grading,
+    GradingTerms,
     SuitePart,
     Term,
     join_gradings,
@@ -24,7 +24,7 @@ from evalstore.migration.remainder import encode_value
 from evalstore.migration.shared_rubrics import ask_about_each
 from evalstore.text import make_excerpt
 
-ReadMembers = Callable[[SuitePart], Grading]
+ReadMembers = Callable[[SuitePart], GradingTerms]
 _LISTS = ("assertions", "assert", "evaluators")
 _POINT = "criterion"  # the variable of a judge that is asked about one point
 # Default thresholds of the specification's aggregators, where a gate or member below one makes the
@@ -46,7 +46,7 @@ _LENIENT = (
 )
 
 
-def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
+def read_composite(part: SuitePart, read_members: ReadMembers) -> GradingTerms:
     """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
     aggregator = part.enter("aggregator")
     kind = aggregator.get("type")
@@ -61,7 +61,7 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     if kind == "threshold" and parse_bar(aggregator.get("threshold")) is None:
         return part.skip("the threshold of its aggregator is not a number from 0 to 1")
     key, *hidden = [key for key in _LISTS if part.get(key) is not None] or [""]
-    inner = read_members(part.enter(key)) if key else Grading()
+    inner = read_members(part.enter(key)) if key else GradingTerms()
     if not inner.terms:
         return _read_empty_group(part, inner)
     judges = {draft.ref: draft for draft in inner.judges}
@@ -77,7 +77,7 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
 
 
-def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
+def read_assert_set(part: SuitePart, read_members: ReadMembers) -> GradingTerms:
     """Read an assert-set: the weighted mean of its members, each with its own weight."""
     inner = read_members(part.enter("assert"))
     if not inner.terms:
@@ -131,15 +131,15 @@ def _fold_points(
     return replace(term, check=check, members=(), steps=0), judge
 
 
-def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:
+def _read_empty_group(part: SuitePart, inner: GradingTerms) -> GradingTerms:
     """Return a group without an expressible member; the runner skips one whose members it all skips."""
     if not inner.unmapped:
-        return Grading(notes=inner.notes) + part.skip("it has no members that count")
+        return GradingTerms(notes=inner.notes) + part.skip("it has no members that count")
     kept = {"reason": "none of its members can be said", "raw": encode_value(part.raw)}
-    return Grading(notes=inner.notes, unmapped=(kept,))
+    return GradingTerms(notes=inner.notes, unmapped=(kept,))
 
 
-def _average_members(group: Term, aggregator: SuitePart) -> Grading:
+def _average_members(group: Term, aggregator: SuitePart) -> GradingTerms:
     at = aggregator.enter("weights")
     weights = at.raw if isinstance(at.raw, dict) else {}
 
@@ -148,7 +148,7 @@ def _average_members(group: Term, aggregator: SuitePart) -> Grading:
         return replace(member, weight=part.weight)
 
     members = tuple(map(weigh, group.members))
-    gradings = [Grading((replace(group, members=members),))]
+    gradings = [GradingTerms((replace(group, members=members),))]
     if at.raw and not weights:
         gradings.append(at.ignore("it is not a mapping of names to weights"))
     names = {member.name for member in members}
@@ -157,7 +157,7 @@ def _average_members(group: Term, aggregator: SuitePart) -> Grading:
     return join_gradings(gradings)
 
 
-def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:
+def _count_passing(group: Term, aggregator: SuitePart) -> GradingTerms | str:
     bar = parse_number(aggregator.get("threshold")) or Fraction(0)
     members = [_make_binary(member) for member in group.members]
     if None in members:
@@ -165,7 +165,7 @@ def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:
     lenient = (_LENIENT,) if aggregator.scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
     binary = tuple(member for member in members if member)
     losses = lenient if any(member.check and "jury" in member.check for member in binary) else ()
-    return Grading((replace(group, members=binary, passes=bar),), losses)
+    return GradingTerms((replace(group, members=binary, passes=bar),), losses)
 
 
 def _make_binary(member: Term) -> Term | None:
@@ -189,14 +189,14 @@ def _make_binary(member: Term) -> Term | None:
     )
 
 
-def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
+def _apply_specification(group: Term, aggregator: SuitePart) -> GradingTerms | str:
     """Read an aggregator that the specification has and the runner never knew."""
     kind = aggregator.raw["type"]
     threshold = parse_number(aggregator.get("threshold"))
     bar = _BAR.get(kind) if threshold is None else threshold
     loss = _PAPER.format(kind, _SAYS[kind].format(bar=float(bar or 0)))
     if bar is None or kind in {"minimum", "maximum"}:
-        return Grading((replace(group, combine=kind[:3]),), (loss,))
+        return GradingTerms((replace(group, combine=kind[:3]),), (loss,))
     if not 0 <= bar <= 1:
         return "its threshold is not a number from 0 to 1"
     grading = _average_members(group, aggregator)
@@ -218,7 +218,7 @@ def _gate_members(
     return tuple(replace(one, gate=bar) if one.name in names else one for one in members)
 
 
-_AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], Grading | str]] = {
+_AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], GradingTerms | str]] = {
     "weighted_average": _average_members,
     "threshold": _count_passing,
     "minimum": _apply_specification,

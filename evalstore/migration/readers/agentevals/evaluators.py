@@ -13,7 +13,7 @@ from evalstore.migration.readers.agentevals.composites import read_assert_set, r
 from evalstore.migration.readers.agentevals.dialects import is_in_dialect
 from evalstore.migration.readers.agentevals.grading import (
     CrashError,
-    Grading,
+    GradingTerms,
     SuitePart,
     Term,
     join_gradings,
@@ -52,10 +52,10 @@ _NAMELESS = (
 _UNNAMED = "versions of the runner skip a check without a name; here it counts"
 
 
-def read_list(part: SuitePart, *, inner: bool = False) -> Grading:
+def read_list(part: SuitePart, *, inner: bool = False) -> GradingTerms:
     """Read a list of evaluators; for members of a group (`inner`) the runner ignores gates and negation."""
     if not isinstance(part.raw, list):
-        return part.skip("it is not a list") if part.raw is not None else Grading()
+        return part.skip("it is not a list") if part.raw is not None else GradingTerms()
     parts = [part.enter(index) for index in range(len(part.raw))]
     texts = [one for one in parts if isinstance(one.raw, str)]
     gradings = [_read_evaluator(one, inner=inner) for one in parts if not isinstance(one.raw, str)]
@@ -67,7 +67,7 @@ def read_list(part: SuitePart, *, inner: bool = False) -> Grading:
     )
 
 
-def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
+def _read_evaluator(part: SuitePart, *, inner: bool) -> GradingTerms:
     type_, dialect, include = part.get("type"), part.scope.dialect, part.get("include")
     if type_ is None and isinstance(include, str):
         return part.set_aside(
@@ -94,7 +94,7 @@ def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
     return _grade_member(grading, part) if inner else _grade_weighted(grading, part, gate)
 
 
-def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> Grading:
+def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> GradingTerms:
     type_, dialect = make_excerpt(part.raw["type"]), part.scope.dialect
     if "refused" in row:
         raise CrashError(f"{format_json_pointer(part.pointer)}: {row['refused']}")
@@ -112,7 +112,7 @@ def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> Grading:
     return part.skip(f"it does not know the type {type_}")
 
 
-def _grade_member(grading: Grading, part: SuitePart) -> Grading:
+def _grade_member(grading: GradingTerms, part: SuitePart) -> GradingTerms:
     """Return a member of a group; a set uses its own weight, a composite the weights of its aggregator."""
     dialect = part.scope.dialect.name
     has_weight = dialect == "D4"
@@ -130,7 +130,7 @@ def _grade_member(grading: Grading, part: SuitePart) -> Grading:
     )
 
 
-def _grade_weighted(grading: Grading, part: SuitePart, gate: Fraction | None) -> Grading:
+def _grade_weighted(grading: GradingTerms, part: SuitePart, gate: Fraction | None) -> GradingTerms:
     weight, gates = part.weight, part.scope.dialect.gates
     # Dialects without gates do not read `negate` either.
     is_negated = gates and part.get("negate") is True
@@ -157,7 +157,7 @@ def _read_gate(part: SuitePart) -> Fraction | None:
     return required_share and (least or required_share)
 
 
-_READERS: Mapping[str, Callable[[SuitePart], Grading]] = {
+_READERS: Mapping[str, Callable[[SuitePart], GradingTerms]] = {
     "texts": read_substrings,
     "trimmed": read_trimmed_text,
     "pattern": read_pattern,

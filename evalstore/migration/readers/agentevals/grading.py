@@ -55,7 +55,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Grading:
+class GradingTerms:
     """What one evaluator, or several, contribute: terms, losses, notes, unmapped parts, and judges."""
 
     terms: tuple[Term, ...] = ()
@@ -64,7 +64,7 @@ class Grading:
     unmapped: tuple[Mapping[str, Any], ...] = ()
     judges: tuple[ArtifactDraft, ...] = ()
 
-    def __add__(self, other: Grading) -> Grading:
+    def __add__(self, other: GradingTerms) -> GradingTerms:
         """Return both as one."""
         return join_gradings([self, other])
 
@@ -99,10 +99,10 @@ class CaseScope:
         return self.suite.table.form
 
 
-def join_gradings(gradings: Iterable[Grading]) -> Grading:
+def join_gradings(gradings: Iterable[GradingTerms]) -> GradingTerms:
     """Return several gradings as one, without repeated reasons and notes."""
     parts = list(gradings)
-    return Grading(
+    return GradingTerms(
         terms=tuple(term for part in parts for term in part.terms),
         lossy=tuple(dict.fromkeys(reason for part in parts for reason in part.lossy)),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
@@ -111,14 +111,14 @@ def join_gradings(gradings: Iterable[Grading]) -> Grading:
     )
 
 
-def note_losses(*reasons: str) -> Grading:
+def note_losses(*reasons: str) -> GradingTerms:
     """Return losses alone; an empty text is none."""
-    return Grading(lossy=tuple(filter(None, reasons)))
+    return GradingTerms(lossy=tuple(filter(None, reasons)))
 
 
-def note_unmapped(pointer: Pointer, reason: str) -> Grading:
+def note_unmapped(pointer: Pointer, reason: str) -> GradingTerms:
     """Return a note alone."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
+    return GradingTerms(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +166,24 @@ class SuitePart:
             )
         return weight
 
-    def grade(self, check: Check, *lossy: str, steps: int = 1) -> Grading:
+    def grade(self, check: Check, *lossy: str, steps: int = 1) -> GradingTerms:
         """Return the grading of one check."""
-        return Grading((Term(self.name, self.pointer, check, steps=steps),), lossy)
+        return GradingTerms((Term(self.name, self.pointer, check, steps=steps),), lossy)
 
-    def skip(self, reason: str) -> Grading:
+    def skip(self, reason: str) -> GradingTerms:
         """Return a note that the runner itself leaves it out of the score."""
         return note_unmapped(self.pointer, f"the runner skips it: {reason}")
 
-    def ignore(self, reason: str) -> Grading:
+    def ignore(self, reason: str) -> GradingTerms:
         """Return a note that the runner never reads it."""
         return note_unmapped(self.pointer, f"the runner never reads it: {reason}")
 
-    def set_aside(self, reason: str) -> Grading:
+    def set_aside(self, reason: str) -> GradingTerms:
         """Return it as what the runner grades and no check expresses: its rubric becomes partial."""
         kept = {"reason": reason, "raw": encode_value(self.raw)}
         return replace(note_unmapped(self.pointer, reason), unmapped=(kept,))
 
-    def check_keys(self, *places: str) -> Grading:
+    def check_keys(self, *places: str) -> GradingTerms:
         """Return losses and notes for its keys, checked against the table's keys for these `places`."""
         tables = (self.scope.form["keys"].get(place, {}) for place in places)
         known = {key: row or {} for table in tables for key, row in table.items()}
@@ -199,7 +199,7 @@ class SuitePart:
         return join_gradings(
             [
                 note_losses(*(known[key].get("lost", "") for key in keys)),
-                *(Grading(notes=(note_unknown_key(at, known),)) for at in unknown),
+                *(GradingTerms(notes=(note_unknown_key(at, known),)) for at in unknown),
                 *(self.enter(key).ignore(f"{dialect} has no {key}") for key in too_early),
                 *(self.enter(key).ignore(f"it takes {known[key]['takes']}") for key in misfits),
             ]

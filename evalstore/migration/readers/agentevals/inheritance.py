@@ -17,7 +17,7 @@ from evalstore.migration.readers.agentevals.grading import (
     PASSES,
     CaseScope,
     CrashError,
-    Grading,
+    GradingTerms,
     Raw,
     SuiteContext,
     SuitePart,
@@ -64,7 +64,7 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
     return PASSES
 
 
-def grade_case(case: SuitePart) -> Grading:
+def grade_case(case: SuitePart) -> GradingTerms:
     """Return the grading of a case: its own evaluators and those of its suite, as the dialect joins them."""
     suite, root = case.scope.suite, SuitePart(case.scope.suite.root, (), case.scope)
     is_d4, appends = suite.dialect.name == "D4", suite.dialect.inherit == "append"
@@ -100,7 +100,7 @@ def grade_case(case: SuitePart) -> Grading:
     )
 
 
-def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
+def _find_list(holder: SuitePart) -> tuple[list[SuitePart], GradingTerms]:
     """Return the list of evaluators that the runner reads, where there is one, and notes on ignored lists."""
     dialect = holder.scope.dialect
     places = [holder.enter(*path.split(".")) for path in dialect.evaluators]
@@ -118,7 +118,7 @@ def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
     return lists[:1], join_gradings(notes)
 
 
-def _check_all_keys(case: SuitePart, root: SuitePart) -> Iterator[Grading]:
+def _check_all_keys(case: SuitePart, root: SuitePart) -> Iterator[GradingTerms]:
     """Yield notes on the keys of a test, and on the keys that its suite sets for all tests."""
     known = {
         key: value for key, value in root.raw.items() if key in case.scope.form["keys"]["root"]

@@ -24,7 +24,7 @@ from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
     CrashError,
-    Grading,
+    GradingTerms,
     SuitePart,
     Term,
     describe_open_places,
@@ -71,7 +71,7 @@ _OPEN = "nobody can say here what fills {} in a prompt; it stays as it is"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
-def read_model_grader(part: SuitePart) -> Grading:
+def read_model_grader(part: SuitePart) -> GradingTerms:
     """Read a grader with a prompt, with a list of points, or with only the criteria of its test."""
     agent = note_losses(_AGENT if part.row.get("agent") else "")
     prompt, value = part.get("prompt"), part.get("value")
@@ -94,14 +94,14 @@ def read_model_grader(part: SuitePart) -> Grading:
     return _grade_points([replace(part.enter("value"), raw=value)], part) + agent
 
 
-def grade_by_criteria(part: SuitePart, name: str = "criteria") -> Grading:
+def grade_by_criteria(part: SuitePart, name: str = "criteria") -> GradingTerms:
     """Return the grading of a test that has nothing but criteria."""
     judge = _find_own_judge("agentv_criteria", part.scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
-    return Grading((Term(name, part.pointer, check, steps=0),), judges=(judge,))
+    return GradingTerms((Term(name, part.pointer, check, steps=0),), judges=(judge,))
 
 
-def read_points(part: SuitePart) -> Grading:
+def read_points(part: SuitePart) -> GradingTerms:
     """Read a list of points, each a text or a mapping with its weight, as one group."""
     key = next((key for key in _LISTS if isinstance(part.get(key), list)), None)
     if key is None:
@@ -109,7 +109,7 @@ def read_points(part: SuitePart) -> Grading:
     return _grade_points([part.enter(key, index) for index in range(len(part.raw[key]))], part)
 
 
-def read_bare_texts(texts: Sequence[SuitePart]) -> Grading:
+def read_bare_texts(texts: Sequence[SuitePart]) -> GradingTerms:
     """Read bare texts among the checks of a test: one point each, with weight 1."""
     grading = join_gradings(map(read_point, texts))
     if len(grading.terms) <= 1:
@@ -117,7 +117,7 @@ def read_bare_texts(texts: Sequence[SuitePart]) -> Grading:
     return grading + note_losses(_ONE_BY_ONE, _ONCE if texts[0].scope.dialect.name == "D3" else "")
 
 
-def read_point(part: SuitePart) -> Grading:
+def read_point(part: SuitePart) -> GradingTerms:
     """Read one rubric point: a text, or a mapping with weight, operator or score ranges."""
     point = replace(part, raw={"outcome": part.raw}) if isinstance(part.raw, str) else part
     outcomes = map(point.get, _OUTCOMES)
@@ -139,7 +139,7 @@ def read_point(part: SuitePart) -> Grading:
     losses = note_losses(
         f"{open_}; it stays as it is" if open_ else "", *_list_ignored_gates(point)
     )
-    return Grading((term,), judges=(judge,)) + losses
+    return GradingTerms((term,), judges=(judge,)) + losses
 
 
 def _list_ignored_gates(point: SuitePart) -> Iterator[str]:
@@ -149,18 +149,18 @@ def _list_ignored_gates(point: SuitePart) -> Iterator[str]:
             yield _IGNORED.format(key, "true" if point.get(key) is True else point.get(key))
 
 
-def _grade_points(points: Sequence[SuitePart], part: SuitePart) -> Grading:
+def _grade_points(points: Sequence[SuitePart], part: SuitePart) -> GradingTerms:
     members = join_gradings(map(read_point, points))
     if not members.terms:
         return members + part.skip("none of its points can be asked")
     group = Term(part.name, part.pointer, members=members.terms, steps=0)
-    grading = Grading((group,), (_ONE_BY_ONE,) if len(members.terms) > 1 else ())
+    grading = GradingTerms((group,), (_ONE_BY_ONE,) if len(members.terms) > 1 else ())
     return join_gradings(
         [grading, replace(members, terms=()), *(point.check_keys("point") for point in points)]
     )
 
 
-def _read_prompt(prompt: str, part: SuitePart) -> Grading:
+def _read_prompt(prompt: str, part: SuitePart) -> GradingTerms:
     scope, is_file = part.scope, prompt.startswith(FILE_PREFIX)
     path = prompt.removeprefix(FILE_PREFIX) if is_file else _find_prompt_path(prompt, scope)
     if path is None:
@@ -194,7 +194,7 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
     )
 
 
-def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
+def _draft_judge(text: str, part: SuitePart, name: str) -> GradingTerms:
     form = part.scope.form
     pieces = list(_split_prompt(text, part.scope))
     asked = "".join(piece for piece, _, _ in pieces)
@@ -213,7 +213,7 @@ def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
     filled = {"variables": variables} if variables else {}
     grading = part.grade({"kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}, steps=0)
     losses = note_losses(_BLIND if is_blind else "", *(reason for _, _, reason in pieces))
-    return grading + losses + Grading(judges=(judge,))
+    return grading + losses + GradingTerms(judges=(judge,))
 
 
 def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:

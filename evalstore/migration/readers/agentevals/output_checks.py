@@ -13,7 +13,7 @@ from evalstore.migration.javascript.patterns import find_syntax_error, translate
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import (
     Check,
-    Grading,
+    GradingTerms,
     Raw,
     SuitePart,
     Term,
@@ -44,7 +44,7 @@ _LOSSY = (
 )
 
 
-def read_substrings(part: SuitePart) -> Grading:
+def read_substrings(part: SuitePart) -> GradingTerms:
     """Read a text, or for types of several a list of texts, any or all of which must be in the output."""
     value, row, at = part.get("value"), part.row, part.enter("value")
     several = row.get("several", False)
@@ -74,7 +74,7 @@ def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
     return {**check, "values": wanted, **least}
 
 
-def read_trimmed_text(part: SuitePart) -> Grading:
+def read_trimmed_text(part: SuitePart) -> GradingTerms:
     """Read a text that the output begins with, ends with or equals, both trimmed as in JavaScript."""
     value = part.get("value")
     if not isinstance(value, str) or not value:
@@ -87,7 +87,7 @@ def read_trimmed_text(part: SuitePart) -> Grading:
     return part.grade({"kind": "regex", "pattern": pattern})
 
 
-def read_pattern(part: SuitePart) -> Grading:
+def read_pattern(part: SuitePart) -> GradingTerms:
     """Read a JavaScript pattern: translated exactly where that is possible, else unchanged with a loss."""
     value, flags = (
         part.get("value"),
@@ -100,7 +100,7 @@ def read_pattern(part: SuitePart) -> Grading:
     if error := find_syntax_error(value):
         remark = _NEVER_COMPILES.format(make_excerpt(value, SHORT_EXCERPT), error)
         note = MigrationNote((*part.pointer, "value"), MigrationOutcome.MIGRATED, remark)
-        return part.grade(dict(_NEVER)) + Grading(notes=(note,))
+        return part.grade(dict(_NEVER)) + GradingTerms(notes=(note,))
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
     unknown_flags = "".join(
         sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1})
@@ -123,12 +123,12 @@ def read_pattern(part: SuitePart) -> Grading:
     return part.grade(check, _AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT), why))
 
 
-def read_fixed_check(part: SuitePart) -> Grading:
+def read_fixed_check(part: SuitePart) -> GradingTerms:
     """Read a check that has no parameters."""
     return part.grade(dict(part.row["check"])) + note_losses(part.row.get("lossy", ""))
 
 
-def read_fields(part: SuitePart) -> Grading:
+def read_fields(part: SuitePart) -> GradingTerms:
     """Read a list of JSON fields (path, comparison, weight) as one group of JSON Schema checks."""
     items = part.get("fields")
     if not isinstance(items, list) or not items:
@@ -149,10 +149,10 @@ def read_fields(part: SuitePart) -> Grading:
         steps=0,
         unmapped=grading.unmapped,
     )
-    return Grading((group,), _LOSSY, grading.notes)
+    return GradingTerms((group,), _LOSSY, grading.notes)
 
 
-def _read_field(part: SuitePart) -> Grading:
+def _read_field(part: SuitePart) -> GradingTerms:
     path, match = part.get("path"), part.get("match")
     if not isinstance(path, str) or not path:
         return part.skip("it has no path of a field")
@@ -177,7 +177,7 @@ def _read_field(part: SuitePart) -> Grading:
     if expected is _MISSING:
         # A field without an expected value always counts as right, with its weight.
         check = {**_ALWAYS, "description": "the test expects nothing of this field"}
-    return Grading((Term(path, part.pointer, check, weight=part.weight),)) + part.check_keys(
+    return GradingTerms((Term(path, part.pointer, check, weight=part.weight),)) + part.check_keys(
         "field"
     )
 

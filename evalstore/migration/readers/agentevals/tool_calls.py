@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.migration.readers.agentevals.grading import (
     Check,
-    Grading,
+    GradingTerms,
     Raw,
     SuitePart,
     join_gradings,
@@ -32,7 +32,7 @@ _ANY = "any"
 _BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
-def read_trajectory(part: SuitePart) -> Grading:
+def read_trajectory(part: SuitePart) -> GradingTerms:
     """Read a trajectory: tools with counts, or in this order; the score is the share found."""
     mode = part.get("mode")
     if not isinstance(mode, str):
@@ -45,7 +45,7 @@ def read_trajectory(part: SuitePart) -> Grading:
     return join_gradings([grading, *(one.ignore(reason) for one in ignored)])
 
 
-def _read_calls(part: SuitePart, mode: str) -> Grading:
+def _read_calls(part: SuitePart, mode: str) -> GradingTerms:
     expected = part.get("expected")
     if not isinstance(expected, list):
         return part.skip("it has no list of expected tools")
@@ -69,7 +69,7 @@ def _read_calls(part: SuitePart, mode: str) -> Grading:
     return join_gradings([grading, *(call.check_keys("call") for call in calls)])
 
 
-def read_tools_used(part: SuitePart) -> Grading:
+def read_tools_used(part: SuitePart) -> GradingTerms:
     """Read a tool that must be called, or each of several."""
     value = part.get("value")
     items: list[Any] = value if isinstance(value, list) else [value]
@@ -83,7 +83,7 @@ def read_tools_used(part: SuitePart) -> Grading:
     return part.grade({"kind": "tool_usage", "tools": tools})
 
 
-def read_tool_sequence(part: SuitePart) -> Grading:
+def read_tool_sequence(part: SuitePart) -> GradingTerms:
     """Read tools that must be called one after the other."""
     value = part.get("value")
     steps = value.get("steps") if isinstance(value, dict) else value
@@ -99,7 +99,7 @@ def read_tool_sequence(part: SuitePart) -> Grading:
     )
 
 
-def read_tool_arguments(part: SuitePart) -> Grading:
+def read_tool_arguments(part: SuitePart) -> GradingTerms:
     """Read a tool that must be called with these arguments."""
     source = part.get("value")
     value: dict[str, Any] = source if isinstance(source, dict) else {}
@@ -114,7 +114,7 @@ def read_tool_arguments(part: SuitePart) -> Grading:
     )
 
 
-def read_skill_use(part: SuitePart) -> Grading:
+def read_skill_use(part: SuitePart) -> GradingTerms:
     """Read a skill that must be used, or must not."""
     name = part.raw.get("skill", part.get("value"))
     if not _is_text(name):
@@ -130,7 +130,7 @@ def read_skill_use(part: SuitePart) -> Grading:
     )
 
 
-def _read_minimums(part: SuitePart) -> Grading:
+def _read_minimums(part: SuitePart) -> GradingTerms:
     least = part.get("minimums")
     if not isinstance(least, dict):
         return part.skip("its mode is any_order, and it has no minimums")
