@@ -320,3 +320,42 @@ def test_a_prompt_of_factuality_is_filled_by_the_later_release_only() -> None:
     assert newer.drafts[0].value["template"] == "{{ input }} {{ criterion }} {{ output }}"
     assert grade_case(newer.cases[0], newer.drafts, "Oslo", "(d) It is Rome") == (False, 0)
     assert "leaves the places of its own prompt empty" in older.cases[0].reasons[0]
+
+
+# Code, an output that passes and one that fails in the npm package (0.118.0 and 0.121.20 alike); None: it stays code.
+CODES: list[tuple[str, str | None, str]] = [
+    ("output.includes('yes')", "a yes", "Yes"),
+    ("!output.includes('a') && !output.includes('b');", "c", "b"),
+    ("output.toLowerCase().includes('yes') || output.toLowerCase().includes('no')", "NO", "a"),
+    ("output.includes('it\\'s') && output.includes(\"b\")\n", "it's b", "it's"),
+    ("// why\nreturn output.includes('yes')", None, ""),
+    ("\n  return !/^[A-Z]{2}/m.test(output);\n", "a\nb", "a\nBB"),
+    ("output.length > 2 && output.length <= 4", "abcd", "ab"),
+    ("JSON.parse(output).mark === 10", '{"mark": 10.0, "b": 1}', '{"mark": "10"}'),
+    ("JSON.parse(output).length === 1", None, ""),
+    ("output.toLowerCase().includes('Yes')", None, ""),
+    ("output.includes('a') && output.includes('b') || output.includes('c')", None, ""),
+    ("\noutput.includes('yes')", None, ""),
+    ("return\noutput.includes('yes')", None, ""),
+    ("output.includes('a' + 'b')", None, ""),
+]
+
+
+@pytest.mark.parametrize(("code", "passing", "failing"), CODES)
+def test_code_that_a_check_can_say_becomes_one(code: str, passing: str | None, failing: str) -> None:
+    text = json.dumps({"prompts": ["?"], "tests": [{"assert": [{"type": "javascript", "value": code}]}]})
+    extraction = read_config(text, "config.json", {})
+    (case,) = extraction.cases
+    assert (case.rubric is not None) == (passing is not None)
+    if passing is not None:
+        graded = [grade_case(case, extraction.drafts, output) for output in (passing, failing)]
+        assert graded == [(True, 1), (False, 0)]
+
+
+def test_a_line_of_code_that_begins_with_return_never_passes() -> None:
+    test = {"assert": [{"type": "not-javascript", "value": "return output.includes('yes')"}]}
+    extraction = read_config(json.dumps({"prompts": ["?"], "tests": [test]}), "config.json", {})
+    (case,) = extraction.cases
+    assert grade_case(case, extraction.drafts, "yes") == (False, 0)
+    assert grade_case(case, extraction.drafts, "no") == (False, 0)
+    assert "no output passes a line of code" in case.remarks[0]

@@ -45,7 +45,7 @@ COUNTED = {
     "is-json": (44, 14),
     "is-refusal": (0, 8),
     "is-valid-openai-tools-call": (0, 6),
-    "javascript": (0, 28),
+    "javascript": (4, 24),
     "latency": (0, 4),
     "levenshtein": (5, 16),
     "llm-rubric": (22, 19),

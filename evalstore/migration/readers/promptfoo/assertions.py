@@ -12,6 +12,7 @@ from evalstore.documents import Document, OpaqueValue, Pointer, read_legacy_yaml
 from evalstore.errors import LoadError
 from evalstore.languages.patterns import compile_matcher, find_dialect_difference
 from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.javascript.conditions import is_statement, read_condition
 from evalstore.migration.javascript.patterns import (
     escape_literals,
     find_syntax_error,
@@ -410,6 +411,23 @@ def _read_distance(part: AssertionPart) -> AssertionReading:
     return AssertionReading(reason=part.row["reason"])
 
 
+def _read_code(part: AssertionPart) -> AssertionReading:
+    """Read a line of code, of which a few forms are conditions that a check can say."""
+    reading, code = AssertionReading(reason=part.row["reason"]), part.raw.get("value")
+    is_plain = isinstance(code, str) and not code.startswith(_FILE) and "{{" not in code
+    if is_plain and is_statement(str(code)):
+        said = "no output passes a line of code that begins with return, as a line is an expression"
+        return AssertionReading(dict(NEVER), remarks=(said,), is_fixed=True)
+    if not is_plain or part.is_turned or "threshold" in part.raw:
+        return reading
+    condition = read_condition(str(code))
+    if condition is None:
+        return reading
+    losses = [_HALVES] if condition.counts_units else []
+    losses += [_JSON] if condition.reads_json else []
+    return AssertionReading(condition.check, tuple(losses))
+
+
 def _read_judged(part: AssertionPart) -> AssertionReading:
     """Read what a model grades: a judge is asked, in the program's words where they are known."""
     row = part.row
@@ -462,5 +480,6 @@ _READERS: Mapping[str, Callable[[AssertionPart], AssertionReading]] = {
     "words": _read_word_count,
     "distance": _read_distance,
     "judged": _read_judged,
+    "code": _read_code,
     "unmapped": lambda part: AssertionReading(reason=part.row["reason"]),
 }
