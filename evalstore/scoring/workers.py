@@ -359,11 +359,11 @@ def open_workers(scheduler: str | None) -> Iterator[Workers]:
         yield Workers(partial(_submit, client), sum(client.nthreads().values()) or 1)
 
 
-def _submit(client: Any, function: Callable[..., Any], *items: Any) -> AwaitedResult:
-    return AwaitedResult(client, client.submit(function, *items, pure=False))
+def _submit(client: Any, function: Callable[..., Any], *items: Any) -> _AwaitedResult:
+    return _AwaitedResult(client, client.submit(function, *items, pure=False))
 
 
-class AwaitedResult(NamedTuple):
+class _AwaitedResult(NamedTuple):
     """A future of a cluster, which is waited for as long as there may be workers again."""
 
     client: Any

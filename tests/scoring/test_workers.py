@@ -30,9 +30,9 @@ from evalstore.runs import Run
 from evalstore.runs.remote import locate_file
 from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.workers import (
-    AwaitedResult,
     WorkerLostError,
     Workers,
+    _AwaitedResult,
     _end_workers,
     map_rows,
     open_workers,
@@ -340,7 +340,7 @@ def test_workers_that_are_gone_for_good_are_not_waited_for(
     # Two looks see a worker, which dies.
     client = SimpleNamespace(nthreads=lambda: {"tcp://a": 1} if future.looks <= 2 else {})
     with pytest.raises(Exception, match=raised):
-        AwaitedResult(client, future).result()
+        _AwaitedResult(client, future).result()
     assert future.looks == looks
 
 
