@@ -1,4 +1,4 @@
-"""Takes an artifact apart into parts with a meaning each, by name and not by place: spelling and order do not count."""
+"""Takes an artifact apart into named parts with a meaning each: spelling and order do not count."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WHOLE, FILE = ArtifactPart("artifact"), ArtifactPart("presence")
 
 
 class PartPlace(NamedTuple):
-    """Where a part stands, and its value there; `is_written` is false where it is a default that stands nowhere."""
+    """Where a part is, and its value there; `is_written` is false for a default that is not in the file."""
 
     pointer: Pointer
     value: Any
@@ -64,7 +64,7 @@ class ListedPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartTable:
-    """What the parts of one version mean: equal texts are equal meanings; `rubric` pairs checks whose ids changed."""
+    """What the parts of one version mean, as comparable texts; `rubric` pairs checks with changed ids."""
 
     meanings: Mapping[ArtifactPart, str] = field(default_factory=dict)
     rubric: RubricState | None = None
@@ -76,7 +76,7 @@ class PartTable:
 
 
 class QuestionMeanings(NamedTuple):
-    """What the parts of one question mean: all that its row says, its input, its reference, and its rubric's name."""
+    """What the parts of one question mean: its whole row, its input, its reference, its rubric's name."""
 
     question: str
     input: str
@@ -100,43 +100,37 @@ def read_parts(
         return None
     whole = ((FILE, ""), (WHOLE, write_canonical(select_scoring_part(kind, dict(value)))))
     listed = ((one.part, one.meaning) for one in list_parts(kind, value, rubric))
-    asked = (
-        (ArtifactPart(area, id_), meaning)
-        for id_, meanings in questions
-        for area, meaning in zip(_AREAS, meanings, strict=True)
-    )
-    return PartTable(dict([*whole, *listed, *asked]), rubric)
+    table = dict([*whole, *listed])
+    for id_, meanings in questions:
+        parts = (ArtifactPart(area, id_) for area in _AREAS)
+        table.update(zip(parts, meanings, strict=True))
+    return PartTable(table, rubric)
 
 
 def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of checks and questions in an older version by those in a newer one, where they differ.
+    """Return the older names of checks and questions by the newer ones, where they differ.
 
     A check is paired by id, or by equal content; a question by `renames`, which are new ids by old
     ones. A check that the older version lacks has the name "" there.
     """
     if old.rubric and new.rubric:
-        if (
-            old.has_plain_ids
-            and new.has_plain_ids
-            and _list_ids(old.rubric) == _list_ids(new.rubric)
-        ):
+        are_plain = old.has_plain_ids and new.has_plain_ids
+        if are_plain and _list_ids(old.rubric) == _list_ids(new.rubric):
             return {}
         by_token = {check.token: check.id for check in old.rubric.checks}
-        pairs = (
-            (check.id, by_token.get(check.token))
-            for check in pair_checks(old.rubric, new.rubric).checks
-        )
+        checks = pair_checks(old.rubric, new.rubric).checks
+        pairs = ((check.id, by_token.get(check.token)) for check in checks)
         return {name: before or "" for name, before in pairs if name != before}
-    return {
-        after: before
-        for before, after in renames.items()
-        if ArtifactPart("question", after) not in old.meanings
-        and ArtifactPart("question", before) in old.meanings
-    }
+
+    def had(id_: str) -> bool:
+        return ArtifactPart("question", id_) in old.meanings
+
+    items = renames.items()
+    return {after: before for before, after in items if had(before) and not had(after)}
 
 
 def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
-    """Return the factor by which all weights grew: weights that were only rescaled mean the same; 1 without one."""
+    """Return the factor by which all weights grew; 1 without one: rescaled weights mean the same."""
     if not (old.rubric and new.rubric):
         return Fraction(1)
     before = {check.token: check.weight for check in old.rubric.checks}
@@ -153,13 +147,10 @@ def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
 
 def list_own_fields(question: Question, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row says of its question, without its id, notes, and what the dataset's defaults say."""
-    inherited = {key for key in _QUESTION_DEFAULTS if question.row.get(key) == defaults.get(key)}
-    left_out = inherited | {"id"}
-    return {
-        key: item
-        for key, item in question.row.items()
-        if key not in left_out and not is_cosmetic(key)
-    }
+    row = question.row
+    left_out = {key for key in _QUESTION_DEFAULTS if row.get(key) == defaults.get(key)} | {"id"}
+    own = {key: item for key, item in row.items() if key not in left_out}
+    return {key: item for key, item in own.items() if not is_cosmetic(key)}
 
 
 def _list_ids(rubric: RubricState) -> set[str]:
@@ -262,7 +253,7 @@ class QuestionRows:
     _by_line: dict[bytes, _Named] = field(default_factory=dict)
 
     def read(self, dataset: Artifact, commit: str | None) -> Iterator[_Named]:
-        """Yield the questions of a dataset at a commit (None: on disk), each with what it means; none of other kinds.
+        """Yield a dataset's questions at a commit (None: on disk), with what each means; none of other kinds.
 
         Raises `LoadError` for a row that is none, and what a malformed question raises.
         """

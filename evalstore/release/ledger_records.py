@@ -172,10 +172,10 @@ def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> s
         return f"its first {_count_lines(locked.lines)} changed"
     kept = frozenset(ledger.raw)
     lost = [line for line in lines if line not in kept]
+    if not lost:
+        return ""
     parsed = parse_ledger(b"\n".join(lost)).lines
-    return (
-        f"it lacks {describe_lines(parsed) if parsed else _count_lines(len(lost))}" if lost else ""
-    )
+    return f"it lacks {describe_lines(parsed) if parsed else _count_lines(len(lost))}"
 
 
 def _find_locked_lines(

@@ -10,6 +10,8 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.files import write_below
@@ -226,25 +228,19 @@ def _list_released(
 ) -> Iterator[str]:
     for name in names:
         before = store.ledgers.read_at(parents[0], name).by_version if parents else {}
-        yield from (
-            f"{name}@{version}"
-            for version in store.ledgers.read_at(oid, name).by_version.keys() - before.keys()
-        )
+        after = store.ledgers.read_at(oid, name).by_version
+        yield from (f"{name}@{version}" for version in after.keys() - before.keys())
 
 
 def _find_released_there(
     store: ArtifactStore, own: Sequence[_OwnCommit], tip: str, theirs: _Theirs
 ) -> set[str]:
     """Return the artifacts, among those that own commits released, of which the remote's branch has more releases."""
-    names = (
-        {ref.partition("@")[0] for commit in own for ref in commit.released} if theirs.tip else ()
-    )
-    read = store.ledgers.read_at
-    return {
-        name
-        for name in names
-        if read(theirs.tip or "", name).by_version.keys() - read(tip, name).by_version
-    }
+    if not theirs.tip:
+        return set()
+    there, here = partial(store.ledgers.read_at, theirs.tip), partial(store.ledgers.read_at, tip)
+    names = {ref.partition("@")[0] for commit in own for ref in commit.released}
+    return {one for one in names if there(one).by_version.keys() - here(one).by_version}
 
 
 def _has_met(unseen: Iterable[str], theirs: _Theirs, prefix: str, released_there: set[str]) -> bool:
@@ -394,14 +390,11 @@ def _renumber_other_parts(
 ) -> list[str]:
     """Let all else that a release touches follow its new number, in a commit after it; return what did not."""
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
-        now = {
-            name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}"
-            for name in edits.names
-        }
+        files = {name: inner.read_artifact(parse_ref(f"{name}@worktree")) for name in edits.names}
+        now = {name: f"{name}@{file.version}" for name, file in files.items()}
         versions = {ref: now[ref.partition("@")[0]] for ref in edits.withdrawn}
-        paths = frozenset(
-            path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths
-        )
+        touched = chain.from_iterable(commit.paths for commit in edits.later)
+        paths = frozenset(path.removeprefix(store.prefix) for path in touched)
         moved = {old: new for old, new in versions.items() if old != new}
         left = write_renumbered_parts(inner, Renumbering(moved, paths))
     first = released.released[0].ref if released.released else edits.withdrawn[0]

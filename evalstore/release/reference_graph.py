@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind
@@ -64,12 +65,8 @@ class ReferenceGraph:
         """Return every reference to an artifact (`<kind>/<id>`), whatever its pin."""
         if name not in self._users:
             keys = sorted({*self._by_name.get(name, ()), *self._hidden})
-            self._users[name] = tuple(
-                reference
-                for key in keys
-                for reference in self.read_references(key).references
-                if reference.ref.name == name
-            )
+            found = chain.from_iterable(self.read_references(key).references for key in keys)
+            self._users[name] = tuple(one for one in found if one.ref.name == name)
         return self._users[name]
 
     def find_reached(self, name: str) -> ReachedArtifacts:
@@ -92,23 +89,17 @@ class ReferenceGraph:
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of the working files, their rows included."""
+    files = read_working_files(store, store.working())
     return ReferenceGraph(
-        store,
-        {
-            str(ref): scan_working_file(store, ref, data)
-            for ref, data in read_working_files(store, store.working())
-        },
+        store, {str(ref): scan_working_file(store, ref, data) for ref, data in files}
     )
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
-    blobs = store.moves.find_blobs(
-        {release: (release.commit, release.path) for release in store.releases()}
-    )
-    released = {
-        f"{release.name}@{release.version}": scan_release(store, release, blob)
-        for release, blob in blobs.items()
-        if blob
-    }
+    """Return the graph of working files and all releases, by one listing of tags and one pass of blobs."""
+    places = {release: (release.commit, release.path) for release in store.releases()}
+    released = {}
+    for release, blob in store.moves.find_blobs(places).items():
+        if blob:
+            released[f"{release.name}@{release.version}"] = scan_release(store, release, blob)
     return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

@@ -49,17 +49,13 @@ class BumpChecker:
         groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
         for tag in tags:
             groups[tag.ref.name].append(tag)
-        self._groups = {
-            name: sorted(group, key=lambda tag: tag.version)
-            for name, group in sorted(groups.items())
-        }
+        for group in groups.values():
+            group.sort(key=lambda tag: tag.version)
+        self._groups = dict(sorted(groups.items()))
         # The final release before each one: however many are not sound, stepping over them costs
         # one step.
-        self._earlier = {
-            tag.name: last
-            for group in self._groups.values()
-            for tag, last in _pair_with_finals(group)
-        }
+        pairs = chain.from_iterable(map(_pair_with_finals, self._groups.values()))
+        self._earlier = {tag.name: last for tag, last in pairs}
         self._store, self._base, self._today = store, base, today
         self._unsound: set[str] = set()
         # By commit: most have the policy of another one, which has the same blobs.
@@ -172,10 +168,8 @@ class BumpChecker:
         """
         merged: frozenset[str] | None = None
         for base in self._list_finals(tag):
-            steps = {
-                bump_version(base.version, bump): bump
-                for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)
-            }
+            bumps = (Bump.MAJOR, Bump.MINOR, Bump.PATCH)
+            steps = {bump_version(base.version, bump): bump for bump in bumps}
             said = steps.get(tag.version.final)
             # Where it does not follow one release, it follows none of those before that.
             if said is None or not new.commit:
@@ -183,12 +177,10 @@ class BumpChecker:
             if merged is None:  # one question for all: a line of hotfixes may have thousands
                 pattern = f"{TAG_REFS}{self._store.tag_prefix}{base.ref.name}@*"
                 merged = list_merged_tags(self._store.git, new.commit, pattern)
+            if base is known[0] and base.name in merged:
+                return known
             if base.name in merged:
-                return (
-                    known
-                    if base is known[0]
-                    else (base, self._compare_pair(self._resolve(base), new, said))
-                )
+                return base, self._compare_pair(self._resolve(base), new, said)
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:

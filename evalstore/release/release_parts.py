@@ -173,11 +173,11 @@ def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
 def _renumber_targets(store: ArtifactStore, renumbering: Renumbering) -> None:
     """Move the exact pins of the targets in the settings."""
     targets = store.settings.get("targets")
-    changes: dict[Pointer, str] = {
-        ("targets", name, "dataset"): renumbering.versions[target["dataset"]]
-        for name, target in (targets.items() if isinstance(targets, dict) else ())
-        if isinstance(target, dict) and target.get("dataset") in renumbering.versions
-    }
+    changes: dict[Pointer, str] = {}
+    for name, target in targets.items() if isinstance(targets, dict) else ():
+        dataset = target.get("dataset") if isinstance(target, dict) else None
+        if isinstance(dataset, str) and dataset in renumbering.versions:
+            changes["targets", name, "dataset"] = renumbering.versions[dataset]
     document = store.read_settings()
     if changes and store.root and SETTINGS_FILE in renumbering.paths:
         write_below(store.root, SETTINGS_FILE, encode_document(replace_scalars(document, changes)))
@@ -193,11 +193,10 @@ def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> Non
     document = read_accepted_file(store)
     if document is None or store.root is None or ACCEPTED not in renumbering.paths:
         return
-    changes: dict[Pointer, str] = {
-        ("accepted", index, "since"): new.rpartition("@")[2]
-        for index, entry in enumerate(document.value["accepted"])
-        if (new := renumbering.versions.get(f"{entry['artifact']}@{entry['since']}"))
-    }
+    changes: dict[Pointer, str] = {}
+    for index, entry in enumerate(document.value["accepted"]):
+        if new := renumbering.versions.get(f"{entry['artifact']}@{entry['since']}"):
+            changes["accepted", index, "since"] = new.rpartition("@")[2]
     if changes:
         write_below(store.root, ACCEPTED, encode_document(replace_scalars(document, changes)))
 
@@ -281,10 +280,8 @@ def find_contradiction(
     if data is None:
         return None
     locked = read_lock(data)
-    found = (
-        one
-        for name in names
-        for part in RELEASE_PARTS
-        for one in part.find_contradictions(store, locked, name)
-    )
-    return next(found, None)
+    for name in names:
+        for part in RELEASE_PARTS:
+            for contradiction in part.find_contradictions(store, locked, name):
+                return contradiction
+    return None

@@ -175,7 +175,9 @@ def _check_unlisted(
     if file.sha256 in others:
         return
     if others or (own and own.sha256 != file.sha256):
-        recorded = min(others) if others else own.sha256 if own else ""
+        recorded = own.sha256 if own else ""
+        if others:
+            recorded = min(others)
         yield _make_moved_finding(records, tag, file, LedgerLine(0, tag.version, recorded))
     elif own is None and not records.store.ledgers.read(name).raw:
         yield make_finding("release-unrecorded", Place(locate_ledger(name)), name=name)

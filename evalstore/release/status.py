@@ -172,15 +172,12 @@ def _validate_acceptances(
 
 
 def _find_retirements(store: ArtifactStore, today: date | None) -> Iterator[Finding]:
-    """Yield the judges whose model is about to be switched off, or was; a file that does not name a day is not read."""
+    """Yield the judges whose model is or will soon be switched off; a file that names no day is not read."""
     if store.root is None or today is None:
         return
     refs = [ref for ref in store.working() if ref.kind is Kind.JUDGE]
-    named = [
-        ref
-        for ref, data in read_working_files(store, refs)
-        if data is not None and b"retires" in data
-    ]
+    files = read_working_files(store, refs)
+    named = [ref for ref, data in files if data is not None and b"retires" in data]
     if named:
         from evalstore.lint import validate
 
@@ -219,22 +216,16 @@ def survey_store(
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference
     # moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
-    new = [
-        status.ref
-        for status in statuses
-        if status.state is ArtifactState.NEW and not status.is_released
-    ]
+    unreleased = [status for status in statuses if not status.is_released]
+    new = [status.ref for status in unreleased if status.state is ArtifactState.NEW]
     proposed = propose_renames(store, new, changes.gone)
     hints = {name: describe_proposal(name, former) for name, former in proposed.items()}
     statuses = [replace(status, hint=hints.get(status.ref, status.hint)) for status in statuses]
     renamed = {status.renamed_from: status.ref for status in statuses if status.renamed_from}
     statuses += [_describe_renamed(gone, renamed.get(gone.ref)) for gone in changes.removed]
     statuses += find_moved_artifacts(finder, graph, changes.unchanged)
-    artifacts = tuple(
-        sorted(
-            (add_dependents(status, graph) for status in statuses), key=lambda status: status.ref
-        )
-    )
+    complete = (add_dependents(status, graph) for status in statuses)
+    artifacts = tuple(sorted(complete, key=lambda status: status.ref))
     lagging = tuple(make_lagging_findings(store, find_lagging_pins(store, graph, changes.releases)))
     return StoreSurvey(
         artifacts,
@@ -385,13 +376,11 @@ def _describe_newer(context: _SurveyContext, release: Release) -> str:
 
 
 def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff, Bump]:
-    """Compare a file with its last release by today's policy; and return the bump by the policy that asks for most."""
-    diffs = [
-        compare_with_release(
-            context.store, last, new, policy, load=context.load, detail=context.detail
-        )
-        for policy in context.list_policies(last)
-    ]
+    """Compare a file with its last release by today's policy; the bump is that of the strictest policy."""
+    compare = partial(compare_with_release, context.store, last, new)
+    load, detail = context.load, context.detail
+    policies = context.list_policies(last)
+    diffs = [compare(policy, load=load, detail=detail) for policy in policies]
     return diffs[0], max(diff.required_bump for diff in diffs)
 
 

@@ -107,16 +107,13 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     of_artifacts = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, None)]
     bumps = BumpChecker(store, of_artifacts, base, now.date() if now else None)
     releases = [tag for tag in bumps.releases if is_wanted(tag.ref.name, tag.version)]
-    ledgers = [
-        name
-        for name in sorted({*store.ledgers.list_names(), *own.ledgers})
-        if is_wanted(name, None)
-    ]
+    names = sorted({*store.ledgers.list_names(), *own.ledgers})
+    ledgers = [name for name in names if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records.lock, file)
     blocks += _read_base_blocks(base, own) if base else []
-    blocks = [
-        block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))
-    ]
+    versions = [find_version(block.entry.version) for block in blocks]
+    pairs = zip(blocks, versions, strict=True)
+    blocks = [block for block, version in pairs if is_wanted(block.ref.name, version)]
     bumps.expect(releases)
     store.ledgers.expect(ledgers)
     tagged_blocks = [(find_expected_tag(store, block), block) for block in blocks]
@@ -127,12 +124,11 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     unchecked: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
     for tag_name, block in tagged_blocks:
         unchecked[tag_name].append(block)
+    of_releases: list[Finding] = []
+    for tag in watch(releases):
+        of_releases += _check_release(records, tag, bumps, unchecked)
     findings = chain(
-        [
-            finding
-            for tag in watch(releases)
-            for finding in _check_release(records, tag, bumps, unchecked)
-        ],
+        of_releases,
         check_signatures(records, releases, settings),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
@@ -194,11 +190,8 @@ def _check_release(
 
 def _check_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
     refs = store.working() if store.root else ()
-    last = {
-        name: one
-        for name, all_ in store.group_releases().items()
-        if (one := find_last_release(all_))
-    }
+    groups = store.group_releases().items()
+    last = {name: one for name, all_ in groups if (one := find_last_release(all_))}
     if scan_working_files(store, refs, last).changed:
         from evalstore.release.committed_edits import (
             check_committed_edits,
@@ -355,17 +348,14 @@ def _expect_ledger_tags(
     records: ReleaseRecords, names: Iterable[str], is_wanted: ReleaseFilter
 ) -> dict[str, Callable[[str], Finding]]:
     prefix = records.store.tag_prefix
-    lines = (
-        (name, version, line)
-        for name in names
-        if (ledger := records.find_ledger(name))
-        for version, line in ledger.by_version.items()
-    )
-    return {
-        f"{prefix}{name}@{version}": partial(report_untagged_line, records, name, line)
-        for name, version, line in lines
-        if is_wanted(name, line.version)
-    }
+    expected: dict[str, Callable[[str], Finding]] = {}
+    for name in names:
+        ledger = records.find_ledger(name)
+        for version, line in ledger.by_version.items() if ledger else ():
+            if is_wanted(name, line.version):
+                tag = f"{prefix}{name}@{version}"
+                expected[tag] = partial(report_untagged_line, records, name, line)
+    return expected
 
 
 def _expect_block_tags(
@@ -375,10 +365,8 @@ def _expect_block_tags(
 
 
 def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
-    return (
-        make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME)
-        for tag in listing.others
-    )
+    for tag in listing.others:
+        yield make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME)
 
 
 def _report_missing_tags(
