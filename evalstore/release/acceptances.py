@@ -1,4 +1,4 @@
-"""Reads accepted changes (.evalstore/accepted.yaml), strictly, and says at which level changes count on a day."""
+"""Reads .evalstore/accepted.yaml, strictly, and says at which level changes count on a day."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalstore.versions import Bump, Version, parse_version
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """One entry: which change (artifact, the release it is since, fingerprint), its level, and who accepted it why."""
+    """One entry: which change (artifact, release before it, fingerprint), its level, who and why."""
 
     artifact: str
     since: Version
@@ -47,20 +47,10 @@ class ChangePolicy:
     today: date | None
 
     def restrict_to_change(self, artifact: str, since: Version) -> ComparisonSettings:
-        """Return the settings for one artifact's changes since one release, with the acceptances of those alone."""
-        mine = (
-            acceptance
-            for acceptance in self.acceptances
-            if acceptance.artifact == artifact and acceptance.since == since
-        )
-        return replace(
-            self.settings,
-            accepted={
-                acceptance.fingerprint: acceptance.accepted
-                for acceptance in mine
-                if self._is_valid(acceptance)
-            },
-        )
+        """Return the settings for one artifact's changes since one release, with their acceptances alone."""
+        mine = [one for one in self.acceptances if (one.artifact, one.since) == (artifact, since)]
+        accepted = {one.fingerprint: one.accepted for one in mine if self._is_valid(one)}
+        return replace(self.settings, accepted=accepted)
 
     def _is_valid(self, acceptance: Acceptance) -> bool:
         until = acceptance.accepted.until
@@ -78,7 +68,7 @@ def read_change_policy(
 def read_change_policy_at(
     store: ArtifactStore, commit: str, today: date | None, profile: Profile | None = None
 ) -> ChangePolicy:
-    """Read how a store judged changes at a commit: by the settings, the lock and the acceptances of that commit.
+    """Read how a store judged changes at a commit: by its settings, lock and acceptances.
 
     Raises as `read_change_policy`.
     """
@@ -95,7 +85,7 @@ def read_change_policy_at(
 def find_policy_blobs(
     store: ArtifactStore, commits: Iterable[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return by commit the blobs of the files that `read_change_policy_at` reads: where they are equal, the policy is.
+    """Return by commit the blobs that decide `read_change_policy_at`: equal blobs are equal policies.
 
     Commits that git cannot read are left out.
     """
@@ -111,7 +101,7 @@ def find_policy_blobs(
 
 
 def _check_settings(store: ArtifactStore) -> None:
-    """Refuse settings that do not meet their schema: passed over, a word could be the one that asks for more."""
+    """Refuse settings outside of their schema: a word passed over could be the one that asks for more."""
     if not store.settings:
         return
     from evalstore.lint.shapes import SETTINGS, lint_shape
@@ -137,7 +127,7 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
 
 
 def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
-    """Read how changes count by the rules alone: with what a store declares, without overrides and acceptances."""
+    """Read how changes count by the rules and the store's declarations, without overrides or acceptances."""
     return ChangePolicy(read_base_settings(store).without_opinions, (), None)
 
 
@@ -153,7 +143,7 @@ def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:
 def find_uncommitted_acceptances(
     store: ArtifactStore, tip: str | None
 ) -> frozenset[tuple[str, str]]:
-    """Return the changes that the file accepts (artifact, release); none where the file is committed as it stands."""
+    """Return the changes that the file accepts (artifact, release); none where it is committed as it is."""
     blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
     if (
         blob
@@ -168,7 +158,7 @@ def find_uncommitted_acceptances(
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
-    """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
+    """Return the file as a document; None without one, `LoadError` at the first place outside its schema."""
     data = store.read_root_file(ACCEPTED)
     return None if data is None else _read_accepted(data, ACCEPTED)
 

@@ -1,4 +1,4 @@
-"""Keeps what judges said of a change in old and new words, in the git directory, until the change is released.
+"""Keeps what judges said of a change in old and new words, in the git directory, until its release.
 
 A change is known by the scoring digests of both sides, so that a title, or how well a judge was
 measured, may change
@@ -43,16 +43,12 @@ def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedC
 
 
 def add_asked(store: ArtifactStore, diff: Diff, old: Artifact, new: Artifact) -> Diff:
-    """Return a comparison with what judges said of it last, where somebody asked them about this very change."""
+    """Return a comparison with what judges, asked about this very change, said of it last."""
     if not diff.possible:
         return diff  # nothing that judges could have been asked
     change = _name_change(old, new)
-    found = [
-        asked
-        for line in _list_kept(store)
-        if line.items() >= change.items()
-        for asked in _read(line)
-    ]
+    lines = [line for line in _list_kept(store) if line.items() >= change.items()]
+    found = [asked for line in lines for asked in _read(line)]
     return replace(diff, asked=found[-1]) if found else diff
 
 

@@ -1,4 +1,4 @@
-"""A store as it was at the base of a change: what the change itself cannot bring, and so cannot answer by."""
+"""A store as it was at the base of a change: what the change cannot bring, and so cannot answer by."""
 
 from __future__ import annotations
 
@@ -128,15 +128,13 @@ def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseSt
 
 
 def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
-    """Return where the store of a folder was at a commit: the nearest marked folder upwards, else where it was."""
+    """Return where a folder's store was at a commit: the nearest marked folder upwards, or its old place."""
     top = store.repository.top
     parts = folder.relative_to(top).parts if top and folder.is_relative_to(top) else ()
     for length in range(len(parts), 0, -1):
         prefix = "".join(f"{part}/" for part in parts[:length])
-        if any(
-            has_entry(store.objects, commit, prefix + mark)
-            for mark in (SETTINGS_FILE, LEDGER_FOLDER)
-        ):
+        marks = (prefix + SETTINGS_FILE, prefix + LEDGER_FOLDER)
+        if any(has_entry(store.objects, commit, mark) for mark in marks):
             return prefix
     return "" if store.moves.has_store(commit, "") else store.moves.find_prefix(commit)
 

@@ -1,4 +1,4 @@
-"""Blame: lists each part of an artifact with its place in the file, its value there, and who gave it its meaning."""
+"""Blame: lists an artifact's parts with place and value, and who gave each its meaning."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class Blame:
 
 
 def blame(store: ArtifactStore, ref: str) -> Blame:
-    """Return who last changed the meaning of each part of what `ref` means; comments, layout and order are none.
+    """Return who last changed the meaning of each part of what `ref` means.
 
-    A default that stands nowhere in the file is listed only where it took its value later than what
-    it belongs to. Raises `LoadError` for an artifact that is malformed.
+    Comments, layout and order have no meaning. A default that is nowhere in the file is listed only
+    where it took its value later than what it belongs to. Raises `LoadError` for an artifact that
+    is malformed.
     """
     resolved = store.resolve(ref)
     places = dict(_list_places(store, resolved))
@@ -51,26 +52,24 @@ def blame(store: ArtifactStore, ref: str) -> Blame:
         )
     # A default counts where it took its value in another commit than the one that brought its
     # check, or the rubric.
-    owners = {
-        part: FILE if part.area == "scoring" else ArtifactPart("presence", part.name)
-        for part in places
-        if resolved.kind is Kind.RUBRIC
-    }
+    is_rubric = resolved.kind is Kind.RUBRIC
+    owners = {part: _find_owner(part) for part in places} if is_rubric else {}
     origins = OriginFinder(store).find_origins(None, resolved, {*places, *owners.values()})
-    return Blame(
-        resolved,
-        tuple(
-            BlamedPart(part, place, origins[part])
-            for part, place in places.items()
-            if place.is_written or origins[part] != origins[owners[part]]
-        ),
-    )
+    blamed: list[BlamedPart] = []
+    for part, place in places.items():
+        if place.is_written or origins[part] != origins[owners[part]]:
+            blamed.append(BlamedPart(part, place, origins[part]))
+    return Blame(resolved, tuple(blamed))
+
+
+def _find_owner(part: ArtifactPart) -> ArtifactPart:
+    return FILE if part.area == "scoring" else ArtifactPart("presence", part.name)
 
 
 def _list_places(
     store: ArtifactStore, resolved: Resolved
 ) -> Iterator[tuple[ArtifactPart, PartPlace]]:
-    """Yield the parts of an artifact check by check, key by key or question by question; none of a malformed rubric."""
+    """Yield an artifact's parts by check, key or question; none of a malformed rubric."""
     value = resolved.artifact.value
     rubric = read_rubric_state(value) if resolved.kind is Kind.RUBRIC else None
     yield from (

@@ -1,4 +1,4 @@
-"""Bump: releases working files, each at the version that its change needs, in one commit with all its tags."""
+"""Bump: releases working files at the versions that their changes need, in one commit with its tags."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _check_options(store: ArtifactStore, options: BumpOptions) -> None:
 def release_under_lock(
     store: ArtifactStore, options: BumpOptions
 ) -> tuple[Released, PushRoute | None, Mapping[str, str]]:
-    """Release what is asked for, under the lock of the repository; return also where to push, and what is there then.
+    """Release what is asked for, under the repository's lock; return where to push, and what is there.
 
     Raises `RefusedError` for a remote to push to that there is none of, before anything is
     released.
@@ -130,7 +130,7 @@ def build_write_error(error: OSError) -> RefusedError:
 def _release_without_commit(
     store: ArtifactStore, options: BumpOptions, head: Head | None
 ) -> Released:
-    """Say what would be released on `head`; without one (`--no-commit`) the versions are written into the files."""
+    """Say what would be released on `head`; without one (`--no-commit`) write the versions into the files."""
     plan = make_plan(store, options)
     unreviewed: tuple[str, ...] = ()
     if head:
@@ -177,11 +177,10 @@ def _commit_release(
     )
     repository = replace(repository, signature=complete_signature(config, repository.signature))
     message = format_commit_message(plan.steps, options.message, tagged=options.tag)
-    tags = {
-        f"{store.tag_prefix}{step.ref}": format_tag_message(step, options.message)
-        for step in plan.steps
-    }
-    messages = ReleaseMessages(message, tags if options.tag else {}, read_required_signers(store))
+    tags: dict[str, str] = {}
+    for step in plan.steps if options.tag else ():
+        tags[f"{store.tag_prefix}{step.ref}"] = format_tag_message(step, options.message)
+    messages = ReleaseMessages(message, tags, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
     journal = publish_release(
         ReleaseContext(repository, plan.preview.released, options), draft, checkout.tip

@@ -1,4 +1,4 @@
-"""Drift: floating references of unchanged artifacts that mean another version now than at the artifact's release."""
+"""Drift: floating references of unchanged artifacts that mean another version than at their release."""
 
 from __future__ import annotations
 
@@ -47,15 +47,12 @@ class MovedReferenceFinder:
     def find_moved(
         self, base: Release, references: Sequence[ArtifactReference]
     ) -> Iterator[MovedReference]:
-        """Yield the references that meant another version when `base`, the artifact that holds them, was released."""
+        """Yield the references that meant another version when `base`, which holds them, was released."""
         for reference in references:
             if not reference.ref.is_floating or not reference.scores:
                 continue
-            meant = [
-                release
-                for release in self.releases.get(reference.ref.name, ())
-                if can_mean(reference.ref, release.version)
-            ]
+            known = self.releases.get(reference.ref.name, ())
+            meant = [one for one in known if can_mean(reference.ref, one.version)]
             # What it meant then: by the lock of that commit, else the newest release that existed.
             before = (release for release in reversed(meant) if self._was_released(release, base))
             was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
@@ -155,7 +152,7 @@ def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
 def find_kept_moves(
     finder: MovedReferenceFinder, base: Release, name: str
 ) -> tuple[MovedReference, ...]:
-    """Return the references, held by a release and the working file `name` alike, that mean another version now."""
+    """Return the references of a release and its working file that mean another version now."""
     store = finder.store
     files = read_working_files(store, [parse_ref(f"{name}@worktree")])
     if not any(scan_working_file(store, ref, data).floating for ref, data in files):
@@ -171,7 +168,7 @@ def find_kept_moves(
 def describe_moved_references(
     store: ArtifactStore, old: Resolved, new: Resolved, settings: ComparisonSettings
 ) -> tuple[str, ...]:
-    """Say which floating references, held by a release and the working file alike, mean another version now."""
+    """Say which floating references of a release and its working file mean another version now."""
     releases = store.group_releases()
     base = next(release for release in releases[old.name] if release.tag == old.tag)
     try:
@@ -204,12 +201,11 @@ def _summarize_moves(moved: Sequence[MovedReference]) -> str:
 def find_lagging_pins(
     store: ArtifactStore, graph: ReferenceGraph, releases: Mapping[str, Sequence[Release]]
 ) -> Iterator[tuple[ArtifactReference, Version]]:
-    """Yield the pins of working datasets to rubrics of the same source, with the last release that they do not pin."""
-    last = {
-        name: release.version
-        for name, all_ in releases.items()
-        if name.startswith(f"{Kind.RUBRIC}/") and all_[1:] and (release := find_last_release(all_))
-    }
+    """Yield working datasets' pins to rubrics of their source, with the last release, if they lag behind."""
+    last: dict[str, Version] = {}
+    for name, all_ in releases.items():
+        if name.startswith(f"{Kind.RUBRIC}/") and all_[1:] and (one := find_last_release(all_)):
+            last[name] = one.version
     for key, mentions in graph.mentions.items():
         if (
             not key.startswith(f"{Kind.DATASET}/")
@@ -230,7 +226,7 @@ def find_lagging_pins(
 def make_lagging_findings(
     store: ArtifactStore, pins: Iterable[tuple[ArtifactReference, Version]]
 ) -> Iterator[Finding]:
-    """Yield the findings of pins that lag behind their source, as severe as the settings of the store have it."""
+    """Yield the findings of pins that lag behind their source, as severe as the settings say."""
     severity = read_policy(store.settings, strict=False).find_severity(_BEHIND.id)
     for reference, version in pins:
         if severity is None:

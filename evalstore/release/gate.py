@@ -1,4 +1,4 @@
-"""The gate: validate, verify and status of a change, judged by its base; and what it does to the store itself."""
+"""The gate: validate, verify and status of a change, judged by its base, and its effect on the store."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from evalstore.text import count_noun, make_excerpt
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a change is judged by besides its base: the time, strictness, and signers from elsewhere (None: the base's).
+    """What judges a change besides its base: time, strictness, and outside signers (None: the base's).
 
     `watches` wrap the iterations of validate, verify and status (progress bars) by their names;
     `whole` gives every finding its line of the file.
@@ -66,7 +66,7 @@ class GateOptions:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What validate, verify and status say of a change since a base (a commit), and what it does to the store itself.
+    """What validate, verify and status say of a change since a base, and its effect on the store.
 
     `strict`: the store, its base or the caller wants no finding at all.
     """
@@ -237,15 +237,11 @@ def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Find
 
 
 def _describe_signer(signer: AllowedSigner) -> str:
-    who, key = (
-        make_excerpt(part.decode("utf-8", "replace"), 40)
-        for part in (signer.principals, signer.key)
-    )
-    return (
-        f"{who} may sign now ({key})"
-        if key
-        else f"evalstore cannot read the line {who!r}, which may name a signer"
-    )
+    parts = (signer.principals, signer.key)
+    who, key = (make_excerpt(part.decode("utf-8", "replace"), 40) for part in parts)
+    if not key:
+        return f"evalstore cannot read the line {who!r}, which may name a signer"
+    return f"{who} may sign now ({key})"
 
 
 def _find_unlocked(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:

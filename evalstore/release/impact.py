@@ -1,4 +1,4 @@
-"""What depends on an artifact: follows references backwards, breadth first, so that the nearest come first."""
+"""What depends on an artifact: follows references backwards, breadth first, the nearest first."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReferencePin:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """One artifact that depends on the target: its working file's version (None: only releases do), and its releases.
+    """One artifact that depends on the target: its working file's version (None: no file), its releases.
 
     `releases` ascend. `distance` counts references on the shortest way, `through` names the next
     artifacts on it. `questions` of all its `asked` questions are graded by what leads to the
@@ -177,20 +177,17 @@ class _ImpactWalk:
     def _find_meaning(self, ref: Ref) -> str | None:
         """Return the version that a reference means today; None where it means no release."""
         if ref.version is not None:
-            known = self.store.tags.find(
-                self.store.tags.grammar.format_name(ref.kind, ref.id, ref.version)
-            )
+            tags = self.store.tags
+            known = tags.find(tags.grammar.format_name(ref.kind, ref.id, ref.version))
             return str(ref.version) if known else None
         if not ref.is_floating:
             return None
         if pin := self.store.lock.refs.get(str(ref)):
             return pin.version
-        meant = (
-            dependent.version
-            for dependent in reversed(self.releases.get(ref.name, ()))
-            if can_mean(ref, dependent.version)
-        )
-        return str(pins_by_user) if (pins_by_user := next(meant, None)) else None
+        for release in reversed(self.releases.get(ref.name, ())):
+            if can_mean(ref, release.version):
+                return str(release.version)
+        return None
 
     def _make_pin(self, reference: ArtifactReference) -> ReferencePin:
         release = reference.user.partition("@")[2]

@@ -1,4 +1,4 @@
-"""The journal of a bump: what it is about to change, written before the first change and removed after the last.
+"""The journal of a bump: what it will change, written before the first change, removed after the last.
 
 The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older
 journal must still be readable.
@@ -50,7 +50,7 @@ class ReleasedVersion:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of the release: its blob, and the blobs in the working tree (`before`) and the index when it began.
+    """One file of the release: its blob, and those of working tree (`before`) and index at the start.
 
     The mode `REMOVED` is of one that goes. `worked` is the blob that the working tree gets where
     its line ends
@@ -67,7 +67,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
+    """One bump: its branch, moved from `old` to `commit`, its tags (full ref name: object), its files.
 
     `released` is what the next bump reports to the user when it finishes this one. `replaced` are
     the tags that are there before, and their objects: those that are not among `tags` are removed.
@@ -88,7 +88,7 @@ class Journal:
 
     @property
     def pending(self) -> dict[str, str]:
-        """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has.
+        """The refs of our own that hold what no other has yet: commit, tags, and blobs that no tree has.
 
         Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost
         more than the bump. Many signed tags are in none; a bump whose tags were pruned is dropped,
@@ -96,11 +96,8 @@ class Journal:
         """
         from evalstore.store.repository.writing import MANY
 
-        blobs = [
-            change.worked
-            for change in self.changes
-            if change.worked and change.worked != change.blob
-        ]
+        worked = [(change.worked, change.blob) for change in self.changes if change.worked]
+        blobs = [own for own, blob in worked if own != blob]
         few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]
         objects = dict.fromkeys([self.commit, *few])
         return {f"{PENDING_REFS}{number}": oid for number, oid in enumerate(objects)}

@@ -22,7 +22,7 @@ from evalstore.text import SHORT_DIGEST
 def check_ledger_history(
     records: ReleaseRecords, is_wanted: Callable[[str], bool]
 ) -> Iterator[Finding]:
-    """Yield each commit that took lines from a ledger which HEAD lacks to this day; `is_wanted` by `<kind>/<id>`.
+    """Yield each commit that took lines from a ledger that HEAD still lacks; `is_wanted` by `<kind>/<id>`.
 
     Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep
     the lines of both sides in an order of their own. Lines that were put back are not a finding.
@@ -68,7 +68,7 @@ def _find_lost_lines(
 
 
 def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Iterator[PathChange]:
-    """Yield the changes of ledgers that HEAD's do not begin with: nearly every release only adds a line to them.
+    """Yield the changes of ledgers that HEAD's do not begin with: nearly every release only adds a line.
 
     Those are known by their size and hash. To read them all would take the square of their number.
     """
@@ -90,20 +90,18 @@ def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Itera
 
 
 def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
-    """Return what commits changed in ledgers, newest first; one that came with its store to another folder is there."""
+    """Return what commits changed in ledgers, newest first; those moved with their store included."""
     # The tags are where a store of another folder would have lain.
     prefixes = [store.prefix]
-    if any(
-        store.moves.find_prefix(commit) != store.prefix for commit in _list_release_commits(store)
-    ):
+    seen = map(store.moves.find_prefix, _list_release_commits(store))
+    if any(prefix != store.prefix for prefix in seen):
         prefixes = [*store.moves.list_prefixes()]
-    changes = read_changes(
-        store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT"
-    )
-    return [
-        change if change.new else change._replace(new=_find_moved(store, change))
-        for change in changes
-    ]
+    folders = [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes]
+    changes = list(read_changes(store.git, head, folders, "MDT"))
+    for number, change in enumerate(changes):
+        if not change.new:
+            changes[number] = change._replace(new=_find_moved(store, change))
+    return changes
 
 
 def _list_release_commits(store: ArtifactStore) -> set[str]:

@@ -1,4 +1,4 @@
-"""Writes a lock, and checks one block by block against what is there: tag object, commit, bytes and digests."""
+"""Writes a lock, and checks each block against what is there: tag object, commit, bytes and digests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOCK_ANEW = "to lock what is there now: evalstore lock"
 
 @dataclass(frozen=True, slots=True)
 class LockedRef:
-    """One reference and the version that it is locked at; `previous` is the one before, None when it was not locked."""
+    """One reference and its locked version; `previous` is the one before, None when it was not locked."""
 
     ref: str
     version: str
@@ -80,15 +80,10 @@ def lock(
         )
     old, selectors = store.lock, [parse_ref(text) for text in refs]
     references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors), watch)
-    unused = (
-        selector
-        for selector in selectors
-        if not any(_selects(selector, ref) for ref, _ in references)
-    )
-    if selector := next(unused, None):
-        raise RefError(
-            f"nothing in this store refers to {selector}", hint="see what is locked: evalstore lock"
-        )
+    for selector in selectors:
+        if not any(_selects(selector, ref) for ref, _ in references):
+            hint = "see what is locked: evalstore lock"
+            raise RefError(f"nothing in this store refers to {selector}", hint=hint)
     entries = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
     new = Lock(entries, _lock_ledgers(store, old))
     data = write_lock(new)
@@ -131,11 +126,8 @@ def _resolve_references(
             error.place = error.place or find_place()
             raise
 
-    return [
-        (ref, resolved)
-        for _, ref, resolved in walk_references(store, resolve_at, watch=watch)
-        if resolved
-    ]
+    found = walk_references(store, resolve_at, watch=watch)
+    return [(ref, resolved) for _, ref, resolved in found if resolved]
 
 
 def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
@@ -160,13 +152,12 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
             )
     # A ledger only grows, so that the lines of today hold until the next lock, too.
     store.ledgers.expect(names := store.ledgers.list_names())
-    ledgers = {name: store.ledgers.read(name) for name in names}
-    lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
-    return {
-        name: LockedLedger(length, ledgers[name].hash_prefix(length))
-        for name, length in lengths.items()
-        if length
-    }
+    locked: dict[str, LockedLedger] = {}
+    for name in names:
+        ledger = store.ledgers.read(name)
+        if length := len(ledger.raw):
+            locked[name] = LockedLedger(length, ledger.hash_prefix(length))
+    return locked
 
 
 def _make_locked_ref(ref: str, entry: LockEntry, old: LockEntry | None) -> LockedRef:
@@ -269,7 +260,7 @@ def _check_release_block(
 
 
 def check_content(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
-    """Yield what `check_block` does, of what the reference means by now; raises where its rows cannot be found."""
+    """Yield `check_block`'s findings for what a reference means now; raises where its rows are missing."""
     entry, back = block.entry, block.describe_restore(here.tag) if here.tag else _LOCK_ANEW
     if here.blob != entry.blob:
         change = f"its file is blob {(here.blob or '')[:12]}, and the lock has {entry.blob[:12]}"

@@ -87,7 +87,7 @@ def _find_lower_levels(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
 
 
 def _find_level(levels: Mapping[str, Any], name: str) -> str:
-    """Return the level of `<rule>[:<direction>]`: as written, else as written of the rule, else the rule's own."""
+    """Return the level of `<rule>[:<direction>]`: as written, else the rule's as written, else its own."""
     id_ = name.partition(":")[0]
     written = levels.get(name, levels.get(id_))
     if isinstance(written, str):
@@ -100,7 +100,7 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield what a target's dataset may do by now; where no target has it, then or now, that is what the store says."""
+    """Yield what a target's dataset may do by now; where none has it, what the store itself says."""
     before, after = _get_mapping(old, "targets"), _get_mapping(new, "targets")
     for name in (one for one in before if one in after):
         old_dataset, new_dataset = _name_dataset(before[name]), _name_dataset(after[name])
@@ -123,12 +123,8 @@ def _pair_targets(
     known = {_name_dataset(target) for target in old.values()}
     for name, was in old.items():
         if isinstance(was, Mapping):
-            same: Iterator[Mapping[str, Any]] = (
-                one
-                for one in (new.get(name), *new.values())
-                if one and _name_dataset(one) == _name_dataset(was)
-            )
-            yield name, was, next(same, {})
+            dataset, targets = _name_dataset(was), filter(None, (new.get(name), *new.values()))
+            yield name, was, next((one for one in targets if _name_dataset(one) == dataset), {})
     yield from ((name, {}, now) for name, now in new.items() if _name_dataset(now) not in known)
 
 

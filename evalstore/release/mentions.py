@@ -47,12 +47,8 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
     rest = b""
     for piece in pieces:
         data = rest + piece
-        mentions = [
-            found
-            for first, pattern in _MENTIONS.items()
-            if first in data
-            for found in pattern.findall(data)
-        ]
+        patterns = [pattern for first, pattern in _MENTIONS.items() if first in data]
+        mentions = [found for pattern in patterns for found in pattern.findall(data)]
         names |= {name.decode("ascii") for name, _ in mentions}
         floating = floating or not all(pin for _, pin in mentions)
         hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)

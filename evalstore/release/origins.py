@@ -1,4 +1,4 @@
-"""Finds who gave a part of an artifact its meaning: the commit on the way to it, its authors, and its release."""
+"""Finds who gave a part its meaning: the commit on the way to it, its authors, and its release."""
 
 from __future__ import annotations
 
@@ -73,22 +73,17 @@ class OriginFinder:
             tip = new.commit
             if tip is None:
                 tip = find_head(self.store.git)
-                found |= dict.fromkeys(
-                    self._list_fresh(new, tip, wanted), PartOrigin(gap="not committed")
-                )
+                fresh = self._list_fresh(new, tip, wanted)
+                found |= dict.fromkeys(fresh, PartOrigin(gap="not committed"))
             if tip is None:
                 return found
             history = self._open_history(new, tip, old.commit if old else None)
             endings = history.parts.find_endings(part for part in wanted if part not in found)
             for part, ending in endings.items():
-                found[part] = (
-                    history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
-                )
-            missing = [
-                part
-                for part in wanted
-                if not (found.get(part) and (found[part].commit or found[part].gap))
-            ]
+                is_known = ending.ending is not Ending.BASE
+                found[part] = history.describe(ending) if is_known else PartOrigin()
+            origins = {part: found.get(part, PartOrigin()) for part in wanted}
+            missing = [part for part, one in origins.items() if not one.commit and not one.gap]
             return found | self._find_reverts(old, new, missing)
         except GitError as error:  # a partial clone, or objects that are lost
             lost = self._describe_release(
@@ -114,10 +109,8 @@ class OriginFinder:
         self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
     ) -> dict[ArtifactPart, PartOrigin]:
         """Return the commits on the way to `old` that `new` lacks: what they did is undone in it."""
-        found = {
-            part: self._describe_release(new, gap="no commit in between changed it")
-            for part in parts
-        }
+        gap = "no commit in between changed it"
+        found = {part: self._describe_release(new, gap=gap) for part in parts}
         if not parts or old is None or old.commit is None or new.commit is None:
             return found
         history = self._open_history(old, old.commit, new.commit)
@@ -180,11 +173,9 @@ class _ArtifactHistory:
         with suppress(MissingObjectError):
             known = store.commit(base).oid if base else None
         names = _list_names(store, artifact)
-        tags = [
-            pattern
-            for one in names
-            for pattern in list_patterns(store.tags.grammar, one.kind, one.id)
-        ]
+        tags: list[str] = []
+        for one in names:
+            tags += list_patterns(store.tags.grammar, one.kind, one.id)
         paths = [*dict.fromkeys(path for one in names for path in _list_paths(store, one))]
         history = read_file_history(store, paths, tip, base=known, tags=tags)
         store.objects.expect(history.commits)
@@ -258,7 +249,7 @@ def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdenti
 def _read_committed_parts(
     rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str
 ) -> PartTable | None:
-    """Return the parts of an artifact, by its first name that a commit has: none without one, None if malformed."""
+    """Return an artifact's parts by its first name in a commit; empty without one, None if malformed."""
     store = rows.store
     try:
         files = (

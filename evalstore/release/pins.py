@@ -1,4 +1,4 @@
-"""Pins that follow a release: which move, to what, and the bytes of files and rows with them moved; reads only."""
+"""Pins that follow a release: which move, to what, and the bytes of moved files and rows; reads only."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference o
 def find_pin_moves(
     store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]
 ) -> dict[str, str]:
-    """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
-    moves = (
-        (text, _move_ref(text, targets))
-        for text in _list_pins(store, resolved, partial(_make_needles, targets))
-    )
+    """Return the exact pins of a working file and its rows below `targets` (by name), and their new text."""
+    pins = _list_pins(store, resolved, partial(_make_needles, targets))
+    moves = ((text, _move_ref(text, targets)) for text in pins)
     return {text: new for text, new in moves if new}
 
 
 def list_exact_pins(
     store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the exact pins of a working file and its rows to releases that moved (old ref: new), with the new text."""
+    """Return a working file's exact pins to moved releases (old ref: new), with rows, and the new text."""
     names = {ref.partition("@")[0] for ref in moved}
     found: dict[str, str] = {}
     for text in _list_pins(store, resolved, partial(_make_needles, names)):
@@ -51,7 +49,7 @@ def list_exact_pins(
 def list_floating_refs(
     store: ArtifactStore, resolved: Resolved, names: Iterable[str]
 ) -> Iterator[Ref]:
-    """Yield the references of a working file and its rows to `names` that float, save those that the lock holds."""
+    """Yield a working file's floating references to `names`, rows included, but for locked ones."""
     wanted = set(names)
     for text in _list_pins(
         store, resolved, lambda: (*(name.encode() for name in wanted), *_ESCAPES)
@@ -66,11 +64,8 @@ def list_floating_refs(
 
 def move_artifact_pins(artifact: Artifact, moves: PinMoves) -> Artifact:
     """Return an artifact with its pins moved, as a working file would be after it."""
-    changes = {
-        pointer: moves[text]
-        for pointer, text in find_pins(artifact.kind, artifact.value)
-        if text in moves
-    }
+    pins = find_pins(artifact.kind, artifact.value)
+    changes = {pointer: moves[text] for pointer, text in pins if text in moves}
     if not changes:
         return artifact
     document = replace_scalars(artifact.document, changes)

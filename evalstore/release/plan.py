@@ -47,7 +47,7 @@ class BumpPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, who pins or follows.
+    """A plan being made: steps by name, versions that pins move to, drafts by ref, who pins or follows.
 
     `migrated` are the last releases of rubrics by the source that they were migrated from, which
     datasets of the same source are to pin.
@@ -74,7 +74,7 @@ def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref
 
 
 def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
-    """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
+    """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first failure."""
     refs, today = choose_working_files(store, options), options.today
     draft, releases = _PlanDraft(), store.group_releases()
     context = BumpContext(
@@ -135,21 +135,13 @@ def _add_to_plan(
     draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]
 ) -> None:
     name, is_named = resolved.name, resolved.name in requested
-    moves = _find_moves_if_readable(
-        context, resolved, draft.targets, strict=requested.get(name, False)
-    )
+    strict, renumbered = requested.get(name, False), context.options.renumbered
+    moves = _find_moves_if_readable(context, resolved, draft.targets, strict=strict)
     # What was never released and is not named keeps its pins, and is reported.
-    follows = (
-        moves
-        if context.options.dependents and (is_named or context.find_known_releases(name))
-        else {}
-    )
-    if is_named and context.options.renumbered:
-        follows = {
-            old: new
-            for old, new in moves.items()
-            if _write_exact(old) in context.options.renumbered
-        }
+    can_follow = context.options.dependents and (is_named or context.find_known_releases(name))
+    follows = moves if can_follow else {}
+    if is_named and renumbered:
+        follows = {old: new for old, new in moves.items() if _write_exact(old) in renumbered}
     origin = read_origin(resolved.artifact.value)
     # What an earlier bump left behind is told of again: nobody else would.
     lagging = draft.migrated.get(origin, {})
@@ -240,10 +232,8 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
 def _sort_by_dependency(artifacts: Iterable[Resolved]) -> list[Resolved]:
     # Composites pin rubrics, and cannot be nested: after all others of their kind.
     def sort_key(resolved: Resolved) -> tuple[int, bool]:
-        composite = any(
-            pointer[-1] == "rubric_ref"
-            for pointer, _ in find_pins(resolved.kind, resolved.artifact.value)
-        )
+        pins = find_pins(resolved.kind, resolved.artifact.value)
+        composite = any(pointer[-1] == "rubric_ref" for pointer, _ in pins)
         return _ORDER.index(resolved.kind), composite
 
     return sorted(artifacts, key=sort_key)
@@ -288,7 +278,7 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
 def make_draft_loader(
     store: ArtifactStore, drafts: Mapping[str, Artifact]
 ) -> Callable[[str], Artifact]:
-    """Return a function that loads references when `drafts` (by `<kind>/<id>@<version>`) are about to be released."""
+    """Return a function that loads references while `drafts` (`<kind>/<id>@<version>`) await release."""
 
     def load(text: str) -> Artifact:
         ref = parse_ref(text)

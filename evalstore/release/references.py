@@ -58,7 +58,7 @@ class FileReferences:
 
 
 def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> FileReferences:
-    """Return what an artifact refers to, equal references as one; what cannot be parsed as a reference is left out."""
+    """Return what an artifact refers to, equal references as one, without what is no reference."""
     first: dict[str, Place] = {}
     places: Counter[str] = Counter()
     graded: Counter[str] = Counter()
@@ -83,11 +83,11 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     if default := _find_default_ref(value):
         graded[default] += questions - graded.total()
     scores = resolved.kind is not Kind.JUDGE  # which says only what it was measured on
-    references = (
-        ArtifactReference(user, parsed, place, places[text], graded[text], scores)
-        for text, place in first.items()
-        if (parsed := _parse_ref_or_none(text)) is not None
-    )
+    references: list[ArtifactReference] = []
+    for text, place in first.items():
+        if (parsed := _parse_ref_or_none(text)) is not None:
+            uses, grades = places[text], graded[text]
+            references.append(ArtifactReference(user, parsed, place, uses, grades, scores))
     return FileReferences(resolved.version, questions, tuple(references))
 
 
@@ -209,10 +209,9 @@ def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     if store.root is not None:
         return store.working()
     commit = resolve_head(store.git)
-    return [
-        Ref(kind, id_, f"git:{commit}", PinType.REVISION, revision=commit)
-        for kind, id_ in list_committed_artifacts(store, commit)
-    ]
+    pin, type_ = f"git:{commit}", PinType.REVISION
+    names = list_committed_artifacts(store, commit)
+    return [Ref(kind, id_, pin, type_, revision=commit) for kind, id_ in names]
 
 
 def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:

@@ -233,15 +233,13 @@ def plan_step(
 
 
 def _list_lowered(findings: Iterable[DiffFinding]) -> tuple[Adjustment, ...]:
-    lowered = (
-        Adjustment(
-            _ACCEPTED if finding.accepted else _OVERRIDE,
-            f"{finding.rule} from {finding.level_before}",
-        )
-        for finding in findings
-        if finding.level < finding.level_before
-    )
-    return tuple(dict.fromkeys(lowered))
+    lowered = (finding for finding in findings if finding.level < finding.level_before)
+    return tuple(dict.fromkeys(map(_describe_lowered, lowered)))
+
+
+def _describe_lowered(finding: DiffFinding) -> Adjustment:
+    reason = _ACCEPTED if finding.accepted else _OVERRIDE
+    return Adjustment(reason, f"{finding.rule} from {finding.level_before}")
 
 
 def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:
@@ -260,11 +258,10 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
 
 def is_released_prerelease(context: BumpContext, resolved: Resolved, working: Version) -> bool:
     """Whether a working file is the same as the released pre-release of its version."""
-    same = [
-        release
-        for release in context.find_known_releases(resolved.name)
-        if release.version == working and working.prerelease
-    ]
+    if not working.prerelease:
+        return False
+    known = context.find_known_releases(resolved.name)
+    same = [release for release in known if release.version == working]
     return bool(same) and not context.is_changed(same[0], resolved)
 
 

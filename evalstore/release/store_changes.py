@@ -56,11 +56,8 @@ class StoreChanges:
     def unchanged(self) -> list[Release]:
         """The releases that the working files still are."""
         differ = {ref.name for ref in self.scan.changed}
-        return [
-            self.last[ref.name]
-            for ref in self.refs
-            if ref.name in self.last and ref.name not in differ
-        ]
+        names = [ref.name for ref in self.refs if ref.name not in differ]
+        return [self.last[name] for name in names if name in self.last]
 
 
 def find_store_changes(

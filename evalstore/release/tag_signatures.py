@@ -119,27 +119,23 @@ def _check_tags(
 
 
 def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str], datetime]:
-    """Return when each release (`<kind>/<id>`, version) was first listed in the line of first parents up to a commit.
+    """Return when each release (`<kind>/<id>`, version) was first listed, by first parents of a commit.
 
     That is the day of the merge, not of the commit that was merged; and no commit is older than one
     before it, so that one that says so arrived with that.
     """
     if tip is None:
         return {}
-    line = list_first_parents(store.git, tip)
-    latest = accumulate((seconds for _, seconds in reversed(line)), max)
-    moments = {
-        commit: _read_time(seconds)
-        for (commit, _), seconds in zip(reversed(line), latest, strict=True)
-    }
+    line = list(reversed(list_first_parents(store.git, tip)))
+    latest = accumulate((seconds for _, seconds in line), max)
+    commits = (commit for commit, _ in line)
+    moments = dict(zip(commits, map(_read_time, latest), strict=True))
     folders = [f"{prefix}{LEDGER_FOLDER}/" for prefix in store.moves.list_prefixes()]
     arrivals: dict[tuple[str, str], datetime] = {}
     for change in read_changes(store.git, tip, folders, "AM", ["--first-parent"]):
         name = store.moves.strip_prefix(change.path).removeprefix(f"{LEDGER_FOLDER}/")
-        old, new = (
-            split_ledger(store.objects.read(blob).data) if blob else ()
-            for blob in (change.old, change.new)
-        )
+        blobs = (change.old, change.new)
+        old, new = (split_ledger(store.objects.read(one).data) if one else () for one in blobs)
         known = frozenset(old)
         # Newest first: the oldest commit that lists a release comes last.
         for version in parse_ledger(b"\n".join(one for one in new if one not in known)).by_version:

@@ -32,7 +32,7 @@ def scan_working_files(
     *,
     watch: Watch[Any] = iter,
 ) -> WorkingScan:
-    """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
+    """Read every working file once, without parsing it; `watch` wraps the iteration (a progress bar)."""
     mentions: dict[str, Mentions] = {}
     rows: dict[str, tuple[str, str]] = {}
     same: set[str] = set()
@@ -52,11 +52,9 @@ def scan_working_files(
                 same.add(ref.name)
     # A dataset is unchanged only if its rows are, too.
     rows_blobs = store.moves.find_blobs(rows)
-    same -= {
-        name
-        for name, (_, path) in rows.items()
-        if not _has_blob(store.root, path, rows_blobs[name])
-    }
+    for name, (_, path) in rows.items():
+        if not _has_blob(store.root, path, rows_blobs[name]):
+            same.discard(name)
     return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 
