@@ -31,7 +31,7 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
 
 
 def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
-    """Return a finite set of all scores the rubric can have; None when none is known."""
+    """Return a finite set that holds every score of the rubric; None when none is known."""
     if rubric.combine in VERDICT_MODES:
         return _ZERO_AND_ONE
     scores = [list_scores(check) for check in rubric.checks]

@@ -57,7 +57,7 @@ class QuestionEdit:
 # is judged by itself.
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit: its values and places on both sides; for a rubric also its states around it.
+    """One edit: its values and places on both sides, and a rubric's states before and after.
 
     `token` names the check that changes, `name` the key. A `proof` says that the change moves
     nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
@@ -139,11 +139,11 @@ Decider = Callable[[Change], Proof | None]
 
 
 class AnswerGoal(NamedTuple):
-    """Answers that move a rubric: each check's scores by token; `judged` are the judges' own.
+    """Answers that move a rubric: each check's score before and after, by token.
 
-    `shift` is how far its score rises (falls, below 0), None where it is lost or won.
-    `text` is one that makes the checks answer so that read text alone, as far as an automaton
-    knows.
+    `judged` are the judges' own scores. `shift` is how far its score rises (falls, below 0), None
+    where it is lost or won. `text` is one that makes the checks answer so that read text alone, as
+    far as an automaton knows.
     """
 
     text: str
@@ -153,7 +153,9 @@ class AnswerGoal(NamedTuple):
 
 
 class RubricEffect(NamedTuple):
-    """What an edit does to one output's score and verdict, if it is scored on both sides.
+    """What an edit does to one output's score and verdict.
+
+    Directions and bounds are about outputs that are scored on both sides.
 
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
     errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
@@ -204,7 +206,7 @@ class Decision(NamedTuple):
 class DirectionRule(NamedTuple):
     """A rule's direction, in words and as a function of the change.
 
-    `decide_verdict` is for a verdict with another one.
+    `decide_verdict` finds the direction of the verdict where that is another one.
     """
 
     words: str

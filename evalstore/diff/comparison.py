@@ -206,7 +206,7 @@ class _Comparison:
         return find_moving_edits(changes, [*map(self._classify, changes)], replay)
 
     def _needs_effects(self, changes: list[Change], moving: MovingEdits) -> bool:
-        """Whether to find out what checks can answer, which may lower a bump's change."""
+        """Whether to find what checks can answer; for a bump, if that may lower a major change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
         shown = moving.alone if moving.together else {}
@@ -242,7 +242,7 @@ class _Comparison:
         return self.diffs[pair]
 
     def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
-        """Return the difference of two rubrics filled for one question."""
+        """Return the difference of two rubrics filled for one question; none is invented."""
         wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
         detail = min(wanted, most, key=_RANKED.index)
         settings = self.settings.without_opinions

@@ -101,7 +101,7 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
 
 
 def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:
-    """Return the direction of a check that becomes unscored, for either reason."""
+    """Return the direction of a check that becomes unscored, having nothing to grade or failing."""
     policies = (rubric.missing, rubric.errors)
     return join_directions(*(direct_unscored(check, rubric, policy) for policy in policies))
 
@@ -125,7 +125,7 @@ def is_advisory(check: CheckState, rubric: RubricState) -> bool:
 
 
 def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
-    """Return the most that a check can move the score: its share of the least counted weight.
+    """Return the most that a check can move the score: its weight over the least total weight.
 
     Like every bound on a shift, it holds whatever errs or is missing.
     """
@@ -142,7 +142,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 
 
 def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None:
-    """Return the most that a check can move the score if all are scored; None for a verdict."""
+    """Return the most that a check moves the score if all are scored; None if a verdict decides."""
     if check.is_required or rubric.combine in VERDICT_MODES:
         return None
     if rubric.combine is not Combine.WEIGHTED_AVG:

@@ -1,4 +1,4 @@
-"""What a comparison answers: findings with level and direction, and the bump together."""
+"""What a comparison answers: findings, each with its level, and the bump that all need."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class DiffFinding(Claim):
 
     @property
     def is_certain(self) -> bool:
-        """Whether something shows it, or its definition; else only judges can."""
+        """Whether something shows it, or it follows by definition; else only replies can tell."""
         return self.certainty is not Certainty.ASSUMED
 
     @property

@@ -112,7 +112,7 @@ def _rank_near_pairs(
 
 
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    """Yield checks that ask judges nearly the same, the nearest first, then those of one id."""
+    """Yield checks that ask judges nearly the same: the nearest first, at a tie those of one id."""
     judged = [
         [check for check in side if KINDS[check.kind].asks_judges(check.params)]
         for side in (left, right)

@@ -66,7 +66,7 @@ def is_same(old: Any, new: Any) -> bool:
 
 
 def is_short(value: Any, limit: int) -> bool:
-    """Whether a plain value has at most `limit` characters and parts; it is not read further."""
+    """Whether a plain value has at most `limit` characters and parts; no more of it is read."""
     parts = [value]
     while parts and limit >= 0:
         part = parts.pop()
@@ -90,7 +90,10 @@ def describe_value(value: Any) -> str:
 
 
 def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
-    """Return two values as texts for a sentence; of long ones what is around a difference."""
+    """Return two values as texts for a sentence; of long ones what is around a difference.
+
+    It is their first difference.
+    """
     before, after = describe_value(old), describe_value(new)
     if before != after or not is_short([old, new], _FOCUSED) or is_same(old, new):
         return before, after

@@ -263,7 +263,7 @@ def _find_bump(compared: _ComparedPair, key: str) -> Bump:
 
 
 def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
-    """Return what one edit does to several questions: equal findings once, shared claims."""
+    """Return what one edit does to several questions: equal findings once, and what all share."""
     changed = [one for one in compared if one.findings.get(key)]
     diffs = list({id(one.diff): one.diff for one in changed if one.diff}.values())
     findings = merge_findings(found for one in changed for found in one.findings[key])
@@ -276,7 +276,7 @@ def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
 
 
 def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:
-    """Return findings of several questions, equal ones as one, with their number and ids."""
+    """Return findings of several questions, equal ones as one, with their number and first ids."""
     merged: dict[object, DiffFinding] = {}
     for finding in findings:
         key = identify_finding(finding)

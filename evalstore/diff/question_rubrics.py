@@ -1,4 +1,4 @@
-"""What a rubric reads of a question, and the rubric with its words written into checks."""
+"""What a rubric reads of a question, and the rubric with a question's values in its checks."""
 
 from __future__ import annotations
 

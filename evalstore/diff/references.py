@@ -117,7 +117,7 @@ def prove_same_content(change: Change) -> Proof | None:
 
 
 def prove_locked_harmless(change: Change) -> Proof | None:
-    """Prove that a floating but locked reference means what moves no score: minor."""
+    """Prove that a floating but locked reference moves no score: it can be moved on, so minor."""
     if (
         "held" not in change.words
         or change.imported_diff is None
@@ -162,7 +162,7 @@ def is_pinned(ref: Ref) -> bool:
 
 
 def _has_composite(artifact: Artifact) -> bool:
-    """Whether a rubric holds a composite, which is unscored when nested, unlike in its diff."""
+    """Whether a rubric holds a composite: nested it is unscored, which its diff does not show."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(map(find_inner_ref, listed))

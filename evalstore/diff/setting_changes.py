@@ -28,7 +28,7 @@ def find_setting_changes(
 ) -> Iterator[SettingChange]:
     """Yield the settings that changed and can move a score of `artifact`.
 
-    They are of evalstore.yaml, parsed.
+    `old` and `new` are evalstore.yaml, parsed.
     """
     was, now = (settings.get(_STRICT, False) for settings in (old, new))
     if was != now and now in _STRICT_EFFECTS and _uses_engine(artifact, load):

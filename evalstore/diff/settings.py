@@ -43,7 +43,7 @@ class ComparisonSettings:
 
     @property
     def without_opinions(self) -> ComparisonSettings:
-        """The same without overrides and acceptances, which prove nothing to others."""
+        """The same without overrides and acceptances: they prove nothing to what pins this."""
         return replace(self, overrides={}, accepted={})
 
 

@@ -1,4 +1,4 @@
-"""Looks for an output that moves: grades candidates under both rubrics."""
+"""Looks for an output that moves, and shows only what it graded under both rubrics."""
 
 from __future__ import annotations
 
@@ -115,14 +115,20 @@ class Replay:
     def find_total(
         self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction
     ) -> Witness | None:
-        """Return an output that moves between both rubrics: an example, or one of others."""
+        """Return an output that both rubrics score differently.
+
+        It is an example, a text of the effect, one of `shown`, or built for the effect's goals.
+        """
         states, texts = (self.old, self.new), effect.texts if effect else {}
         samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
         found = self._choose_telling(self._try_samples(states, samples, texts, direction), states)
         return found or self._find_by_goals(states, effect, direction)
 
     def _find_by_replies(self, change: Change) -> Witness | None:
-        """Return the first output that moves by what judges say about each statement."""
+        """Return an output that moves by what judges say about each statement.
+
+        The first whose verdict turns, else the first that moves.
+        """
         states, found, moves = change.states, None, list(yield_replies(change))
         texts = islice(yield_outputs(change), EVIDENCE.texts_beside)
         samples = chain([Attempt(Sample(Output(PLAIN_TEXT)))], texts)
@@ -434,7 +440,10 @@ def _allows(direction: Direction, shift: Fraction | None) -> bool:
 
 
 def _fits(witness: Witness, direction: Direction) -> bool:
-    """Whether a claim with this direction is about this output, which may not lose its score."""
+    """Whether a claim with this direction is about this output.
+
+    Of an output that gains or loses its score, only `EITHER` says something.
+    """
     return direction is EITHER or None not in {witness.old_score, witness.new_score}
 
 

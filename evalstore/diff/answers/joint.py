@@ -72,9 +72,10 @@ class JointAnswer(NamedTuple):
 
 
 class TextWay(NamedTuple):
-    """What all checks of the text answer to some texts: the shortest, and how many characters.
+    """What all checks of the text answer to some texts, the shortest of these, and a least length.
 
-    Blanks are not counted. The text is None where a check errs.
+    `visible` characters, blanks not counted, are in each of the texts. `text` is None where a check
+    errs.
     """
 
     text: str | None
@@ -439,7 +440,7 @@ def _identify_part(
 
 
 def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
-    """Return what some checks give to their rubric's score: with the others' it is known."""
+    """Return what some checks contribute: with it and the others' results the score is known."""
     from evalstore.checks.evaluate import select_counted
 
     scoring = state.to_scoring()

@@ -75,7 +75,10 @@ def wrap_text(text: str, params: Params) -> str:
 
 
 def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
-    """Yield outputs of which the steps may leave these texts, alone and with another."""
+    """Yield outputs of which the steps may leave these texts, alone and with another.
+
+    The second output has none of them.
+    """
     if not params.get(STEPS_KEY):
         yield from texts
         return
@@ -88,7 +91,7 @@ def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
 
 
 def simplify_nothing(params: Params) -> Params:
-    """Return parameters that answer alike, without what is for a text that steps never lack."""
+    """Return parameters that answer alike; `on_nothing` counts only if it can be read."""
     return params if may_read_nothing(params) else {**params, NOTHING_KEY: "fail"}
 
 

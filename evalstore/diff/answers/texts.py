@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_text_score(check: CheckState) -> TextScore | None:
-    """Return a check as a function of the text alone; None if it reads more or is unknown."""
+    """Return a check as a function of the text; None if it reads more or a language is unknown."""
     try:
         return KINDS[check.kind].text_score(check.params)
     except pattern_comparison.UndecidedError:

@@ -30,9 +30,10 @@ def build_records(change: Change) -> list[Record]:
 
 
 def list_check_records(checks: list[CheckState]) -> list[Record]:
-    """Return records that these checks of calls tell apart, those with a banned tool first.
+    """Return records that these checks of calls tell apart.
 
-    None where they are long.
+    First what a check asks for together with a banned tool, then the shortest. There are none where
+    the tools are many.
     """
     if not all(is_short(check.params["tools"], CANDIDATES.tools) for check in checks):
         return []  # nobody would read it, and each record is written many times over
@@ -50,7 +51,10 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
 
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
-    """Yield the record that meets all demands, variants of it, then short records."""
+    """Yield the record that meets all demands, variants of it, then short records.
+
+    The variants have a call less, a call more, or the calls in reverse.
+    """
     complete = _complete_record(check)
     yield from ((), complete, complete[::-1])
     yield from (complete[:place] + complete[place + 1 :] for place in range(len(complete)))
@@ -80,9 +84,9 @@ def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
 
 
 def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
-    """Yield records for two checks at once: one's calls, with those of a tool as the other wants.
+    """Yield records for two checks at once: the calls of one, with a tool's as the other asks.
 
-    So many of them as the other asks for, as it allows, and one more.
+    There are as many of these as the other asks for, as many as it allows, and one more.
     """
     for one, other in permutations(checks, 2):
         for entry in other.params["tools"] or ():

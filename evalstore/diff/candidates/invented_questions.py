@@ -55,8 +55,7 @@ _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
 def build_questions(change: Change) -> Iterator[tuple[Row, Change]]:
     """Yield questions that give a rubric's checks what they read, each with its own change.
 
-    Of what the changed check reads all is tried that a question may say, of every other key the
-    first.
+    Of a key that the changed check reads, every possible value is tried; of any other, the first.
     """
     checks = [check for state in change.states for check in state.checks]
     options = {key: values for check in checks for key, values in _list_options(check).items()}

@@ -65,7 +65,7 @@ class OutputAssembly:
         return wanted
 
     def _find_records(self, wanted: _Demands) -> Iterator[Any]:
-        """Yield records of calls that these checks answer so; None is not a record."""
+        """Yield records that make these checks answer as wanted; None stands for no record."""
         records: list[Any] = (
             [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
         )
@@ -91,7 +91,7 @@ class OutputAssembly:
                 yield from self._extend(candidate, wanted, (*settled, token))
 
     def _list_longer(self, text: str, token: str, demands: _Demands) -> Iterator[str]:
-        """Yield the text with a fragment more; what the edit tells apart comes first."""
+        """Yield the text with one more fragment; what tells the edit's sides apart comes first."""
         yield text
         expected = self.expected if token == self.token else ()
         asked = chain.from_iterable(
@@ -146,7 +146,7 @@ def _insert_text(holder: str, text: str) -> Iterator[str]:
 
 
 def _fill_length(text: str, check: CheckState) -> Iterator[str]:
-    """Yield the text lengthened to a limit of length, one more, and one less."""
+    """Yield the text filled up to a limit of length, to one character more, and to one less."""
     for limit in (check.params.get("min_chars"), check.params.get("max_chars")):
         for length in () if limit is None else (limit, limit + 1, limit - 1):
             if (missing := length - len(text)) > 0:

@@ -20,7 +20,7 @@ PLAIN_TEXT = "An answer."
 def build_candidates(change: Change) -> Iterator[str]:
     """Yield texts to try: what the changed check looks for, with what others want or ban.
 
-    A text of blanks comes last: it shows least.
+    The shortest come first. A text of blanks comes last: it shows least.
     """
     checks = _group_checks(change)
     mine = checks.pop(change.token, [])
@@ -56,7 +56,7 @@ def build_candidates(change: Change) -> Iterator[str]:
 def build_few_candidates(change: Change) -> Iterator[str]:
     """Yield what most edits move: what the changed check looks for, with what others ask for.
 
-    Of a setting of the whole rubric, one text of each check.
+    For a setting of the whole rubric, one text of each check.
     """
     checks = _group_checks(change)
     if mine := checks.pop(change.token, []):
@@ -85,7 +85,7 @@ def order_texts(
 ) -> list[str]:
     """Return texts in the order of trying: by `rank`, the shortest first, blanks last.
 
-    Before a blank one stands a text that says as little, and looks like an output.
+    Before a blank text comes one that says as little, and looks like an output.
     """
     told = sorted(
         (text for text in dict.fromkeys(texts) if text.strip()),
@@ -125,7 +125,7 @@ def _list_own_json(mine: list[CheckState]) -> list[str]:
 
 
 def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON that the changed check takes differently now, and all others take, or none."""
+    """Return JSON that the changed check now takes differently, and all others take, or none."""
     schemas, beside = _list_schemas(mine), _list_schemas(others)
     if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
@@ -139,7 +139,10 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON for the first check that reads it, unless that is the changed one."""
+    """Return JSON for the first check that reads it, unless that is the changed one.
+
+    For the changed check, `_list_joint_json` has it.
+    """
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine:
         return []

@@ -121,7 +121,7 @@ def _find_dataset_edits(
 def _insert_rows(
     values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield each dataset with the rows of its file.
+    """Yield each dataset, with its rows where it names a file for them.
 
     A row of both sides stays one object.
     """

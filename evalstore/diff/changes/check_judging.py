@@ -295,7 +295,7 @@ def _adopt_weight(member: _PlacedMember, members: Sequence[Member]) -> _PlacedMe
 
 
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return new indices of members by old ones: by reference, by judge, or as the last left."""
+    """Return new indices of members by old ones: by reference, by judge, or the last left."""
     found = pair_items(old, new, eq, _has_same_judge)
     removed = sorted({*range(len(old))} - {*found})
     added = sorted({*range(len(new))} - {*found.values()})

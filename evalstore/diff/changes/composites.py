@@ -167,7 +167,7 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
 
 
 def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
-    """Whether an unscored check comes to the same in both rubrics.
+    """Whether an unscored check has the same effect in both rubrics.
 
     An average must not leave it out.
     """

@@ -86,7 +86,7 @@ class EditScript:
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
     def adopt_check(self, check: CheckState) -> None:
-        """Replace a check without a change: the rest means nothing, as a set's order."""
+        """Replace a check without a change: what still differs means nothing, as a set's order."""
         self.current = self.current.replace_check(check)
 
 

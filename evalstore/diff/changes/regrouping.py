@@ -20,7 +20,7 @@ _Tokens = tuple[str, ...]
 
 
 def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
-    """Yield the edit of at most one group of checks that moves the score only one by one.
+    """Yield the edit of at most one group of checks that move the score alone, but not together.
 
     `new` has the tokens of `old` on the checks that pair.
     """
@@ -41,7 +41,10 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
 def _choose_group(
     groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]
 ) -> _Tokens | None:
-    """Return the smallest group that moves only apart, with all others that do."""
+    """Return the smallest group that moves only apart.
+
+    Others that move the score alone, but not together with the group, join it.
+    """
     moving = [tokens for tokens, effect in effects.items() if effect is None or effect.moves]
     movers = {tokens[0] for tokens in moving if len(tokens) == 1}
     still = [group for group in groups if (effect := effects[group]) and not effect.moves]
@@ -87,7 +90,7 @@ def _choose_side(
 
 
 def _list_edited(old: RubricState, new: RubricState) -> list[str]:
-    """Return the tokens of checks that were edited, added or removed, without unknowns."""
+    """Return the tokens of checks edited, added or removed on which nothing unknown depends."""
     paired = [token for token in old.tokens if token in new.tokens]
     edited = [
         token for token in paired if not is_same(list_demand(old[token]), list_demand(new[token]))

@@ -165,7 +165,7 @@ def find_template_names(template: Any) -> tuple[str, ...] | None:
 
 
 def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
-    """Whether what a variable says reaches no text: nothing reads it, or others fill it."""
+    """Whether a variable reaches no text: it is unread, or the question or the output fills it."""
     return names is not None and (
         name not in names or (name in BUILTIN_VARIABLES and name != CRITERIA)
     )

@@ -50,9 +50,9 @@ class StatementScore(NamedTuple):
 
 
 def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
-    """Return what the statements of an llm_judge make of the replies; None for no score.
+    """Return what the statements of an llm_judge make of its judges' replies.
 
-    None, too, where a question has the statements.
+    None where no reply makes a score, and where a question has the statements.
     """
     each = params["each"]
     if not isinstance(each, list) or not each:
@@ -132,7 +132,7 @@ def _has_doubtful_sum(change: Change, old: StatementScore, new: StatementScore) 
 
 
 def bound_statements_shift_scored(change: Change) -> Fraction | None:
-    """Return how far other statements move the score where all have one; None if unknown."""
+    """Return how far other statements move the score if all are scored; None if unknown."""
     old, new = _read_scores(change)
     share = find_scored_share(change.checks[1], change.states[1])
     if old is None or new is None or share is None:

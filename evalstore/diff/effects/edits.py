@@ -94,7 +94,7 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
 
 
 def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
-    """Return what each edit does, given the rubric around it; None where that is too much."""
+    """Return what each edit does, given the rubric before and after; None where it is too much."""
     states = [state for pair in pairs for state in pair]
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):

@@ -1,4 +1,4 @@
-"""Works out what an edit does, given all that the checks around it can answer."""
+"""Works out what an edit does, given all that the checks before and after it can answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Outcome(NamedTuple):
 
 
 def find_effect(answers: JointAnswers) -> RubricEffect:
-    """Return what an edit does, given all that the checks around it can answer."""
+    """Return what an edit does, given all that the checks before and after it can answer."""
     before, after = map(_Combiner, answers.states)
     extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
     for answer in answers.list_distinct():
@@ -159,7 +159,7 @@ class _Extent:
 
     @property
     def least_shift(self) -> Fraction | None:
-        """How far every score rises at least, or falls below 0; None where one may stay."""
+        """How far every score rises at least (below 0: falls); None where one may stay."""
         least, most = self.rises or _STAYS
         if self.lost:
             return None

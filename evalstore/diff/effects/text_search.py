@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def search_changed_texts(
     pair: States, numbers: VariableNumbers, budget: SharedBudget
 ) -> tuple[_Languages, MembershipTable]:
-    """Return the texts that tell the checks of one side alone apart, if not too much."""
+    """Return the texts that tell the checks on one side only apart; none if they are too many."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in pair)
     changed = []
     for state in pair:

@@ -62,7 +62,7 @@ def _join_edits(
 
 
 def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
-    """Return a claim with the directions and bounds that the checks' answers confirm."""
+    """Return a claim narrowed to the directions and bounds that the checks' answers allow."""
     score = intersect_directions(claim.direction, effect.direction)
     verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
     # Where no two scores differ, a score itself is lost or won: then the direction is what the rule

@@ -385,7 +385,7 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
 
 
 def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:
-    """Return the limit of a count that is never below 0; `implied_by` asks for 1 anyway."""
+    """Return the limit of a count that is never below 0; a set `implied_by` asks for 1 anyway."""
 
     def of(params: Params) -> float:
         return max(params[name] or 0, int(bool(params.get(implied_by))))

@@ -106,7 +106,7 @@ def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, in
 def _grade_format(
     check: Params, expected: str | None, length: int, as_json: RawAnswer
 ) -> RawAnswer:
-    """Return the answer to so many characters, for a question that expects this format."""
+    """Return the answer to an output of this length, for a question that expects this format."""
     wanted, least, most = check["format"] or expected, check["min_chars"], check["max_chars"]
     if wanted is least is most is None:
         return MISSING

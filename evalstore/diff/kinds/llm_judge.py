@@ -63,7 +63,7 @@ def _find_signs(params: Params) -> frozenset[int]:
 
 
 def _simplify(params: Params) -> Params:
-    """Return parameters whose statements are the sum of the replies; without any, no sum."""
+    """Return parameters with the sum that is made of the replies; without statements, none is."""
     score = read_statement_score(params)
     if score is None:
         return {**params, "aggregate": None} if params[_EACH] is None else params

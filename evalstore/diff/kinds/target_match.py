@@ -93,7 +93,7 @@ def _has_targets(params: Params) -> bool:
 
 
 def _respell_targets(params: Params) -> list[str] | None:
-    """Return the targets as they are compared; None if the question says them, or too long."""
+    """Return the targets as compared; None if the question says them, or one is beyond a limit."""
     steps = {STEPS_KEY: params.get(STEPS_KEY) or ()}
     targets = params["targets"] if _has_targets(params) else ()
     try:
@@ -158,7 +158,10 @@ def _write_unlisted(number: Fraction, texts: frozenset[str]) -> str:
 
 
 def _find_target_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of what a check accepts, as one: between several is neither document."""
+    """Yield the edit of what a check accepts, as one.
+
+    Several would compare rubrics that are in neither document.
+    """
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
     if not changed:
