@@ -46,7 +46,7 @@ def explain_same_result(effect: RubricEffect) -> str:
 
 
 def prove_weightless(change: Change) -> Proof | None:
-    """Prove that the rubric reads neither side: weight 0 in a weighted average, not required."""
+    """Prove that the rubric reads neither side of a check: weighted 0 and not required."""
     before, after = change.states
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
