@@ -255,7 +255,7 @@ def _is_regraded(compared: _ComparedPair) -> bool:
 
 
 def _is_read_by_both(compared: _ComparedPair, key: str) -> bool:
-    return all(isinstance(side, str) or side.reads_key(key) for side in compared.readers)
+    return all(isinstance(side, str) or side.is_key_read(key) for side in compared.readers)
 
 
 def _find_bump(compared: _ComparedPair, key: str) -> Bump:

@@ -49,7 +49,7 @@ class RubricReads:
             return tuple(key for _, keys in mine for key in keys)
         return next((keys for name, keys in mine if f"{path}/".startswith(f"{name}/")), ())
 
-    def reads_key(self, key: str) -> bool:
+    def is_key_read(self, key: str) -> bool:
         """Whether its checks or judges read this key of a question."""
         return any(part[0] == key for part in self.parts)
 

@@ -29,7 +29,7 @@ _OWN_KEYS = frozenset(
 _LONGEST = 20_000
 
 
-class Condition(NamedTuple):
+class ConditionCheck(NamedTuple):
     """The check that says a condition; `may_throw`: where it cannot be asked, it fails, turned round or not.
 
     `counts_units`: it counts characters as JavaScript does. `reads_json`: it reads JSON as
@@ -42,7 +42,7 @@ class Condition(NamedTuple):
     reads_json: bool = False
 
 
-def read_condition(code: str) -> Condition | None:
+def read_condition(code: str) -> ConditionCheck | None:
     """Return the check that a condition comes to; None where none is proved to."""
     body = code.rstrip()
     if "\n" in body:  # the body of a function; one line is an expression by itself
@@ -73,7 +73,7 @@ def _match_all(pattern: re.Pattern[str], parts: list[str]) -> Iterator[re.Match[
     yield from found if len(found) == len(parts) else ()
 
 
-def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> Condition | None:
+def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> ConditionCheck | None:
     texts = list(dict.fromkeys(_read_string(match["text"]) for match in found))
     lowers, nots = ({bool(match[name]) for match in found} for name in ("lower", "not"))
     folded = lowers == {True}
@@ -86,12 +86,12 @@ def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> Condition | None
     if nots == {True}:
         if any_of and texts[1:]:
             return None
-        return Condition({"kind": "must_not_contain", **common})
+        return ConditionCheck({"kind": "must_not_contain", **common})
     least = {} if any_of or not texts[1:] else {"min_matches": len(texts)}
-    return Condition({"kind": "must_contain_any", **common, **least})
+    return ConditionCheck({"kind": "must_contain_any", **common, **least})
 
 
-def _read_lengths(found: list[re.Match[str]]) -> Condition | None:
+def _read_lengths(found: list[re.Match[str]]) -> ConditionCheck | None:
     low, high = 0, None
     for match in found:
         number, sign = int(match["number"]), match["sign"]
@@ -103,14 +103,16 @@ def _read_lengths(found: list[re.Match[str]]) -> Condition | None:
     if max(low, high or 0) > _LONGEST:
         return None
     if high is not None and high < low:
-        return Condition({"kind": "regex", "pattern": "(?!)"})
+        return ConditionCheck({"kind": "regex", "pattern": "(?!)"})
     if high is None:
-        return Condition({"kind": "regex", "pattern": f"\\A(?s:.){{{low}}}"}, counts_units=True)
+        return ConditionCheck(
+            {"kind": "regex", "pattern": f"\\A(?s:.){{{low}}}"}, counts_units=True
+        )
     pattern = f"\\A(?s:.){{{low},{high}}}\\Z"
-    return Condition({"kind": "regex", "pattern": pattern}, counts_units=True)
+    return ConditionCheck({"kind": "regex", "pattern": pattern}, counts_units=True)
 
 
-def _read_test(match: re.Match[str]) -> Condition | None:
+def _read_test(match: re.Match[str]) -> ConditionCheck | None:
     flags = match["flags"].replace(
         "g", ""
     )  # a pattern that is written anew has no place to go on from
@@ -121,10 +123,10 @@ def _read_test(match: re.Match[str]) -> Condition | None:
         return None
     check: dict[str, Any] = {"kind": "regex", "pattern": found[0]}
     check |= {"flags": list(found[1])} if found[1] else {}
-    return Condition({**check, **({"negate": True} if match["not"] else {})})
+    return ConditionCheck({**check, **({"negate": True} if match["not"] else {})})
 
 
-def _read_field(match: re.Match[str]) -> Condition | None:
+def _read_field(match: re.Match[str]) -> ConditionCheck | None:
     key, written = match["key"], match["value"]
     if key in _OWN_KEYS:
         return None
@@ -133,7 +135,7 @@ def _read_field(match: re.Match[str]) -> Condition | None:
     )
     schema = {"type": "object", "required": [key], "properties": {key: {"const": value}}}
     check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
-    return Condition(check, may_throw=True, reads_json=True)
+    return ConditionCheck(check, may_throw=True, reads_json=True)
 
 
 def _read_string(literal: str) -> str:
