@@ -115,7 +115,8 @@ def suggest_known(word: str, known: Iterable[str], what: str) -> str | None:
         return f"did you mean {make_excerpt(near)}?"
     shown = ", ".join(make_excerpt(name, SHORT_EXCERPT) for name in names[:_SUGGESTED])
     more = f" and {len(names) - _SUGGESTED:,} more" if len(names) > _SUGGESTED else ""
-    return f"its {what}{'' if len(names) == 1 else 's'}: {shown}{more}" if names else None
+    plural = "" if len(names) == 1 else "s"
+    return f"its {what}{plural}: {shown}{more}" if names else None
 
 
 def _escape_character(char: str) -> str:

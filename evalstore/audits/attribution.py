@@ -148,6 +148,7 @@ def attribute_change(
     values = [_require_score(cells, held) for held in list_unions(joined)]
     shares = compute_shapley(values)
     whole = len(values) - 1
+    without = [values[whole & ~(1 << number)] for number in range(len(blocks))]
     edits: dict[int, Estimate] = {}
     for number, block in enumerate(blocks):
         if len(block) == 1:
@@ -158,10 +159,7 @@ def attribute_change(
         new=values[-1],
         shares=dict(zip(blocks, shares, strict=True)),
         first={block: values[1 << number] - values[0] for number, block in enumerate(blocks)},
-        last={
-            block: values[whole] - values[whole & ~(1 << number)]
-            for number, block in enumerate(blocks)
-        },
+        last={block: values[whole] - before for block, before in zip(blocks, without, strict=True)},
         edits=edits,
     )
 
@@ -175,10 +173,8 @@ def share_within_player(
         return {player.edits.bit_length() - 1: Estimate(share)}
     # The outer coalition: the weight of each set of players that came before this one, and what it
     # is worth alone.
-    outer = [
-        (weight, before, _require_score(cells, before))
-        for weight, before in list_weighted_coalitions(others)
-    ]
+    coalitions = list_weighted_coalitions(others)
+    outer = [(weight, before, _require_score(cells, before)) for weight, before in coalitions]
 
     @cache
     def gain(held: int) -> Fraction:
@@ -208,13 +204,8 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Esti
     classes = _list_classes(node, alike)
 
     def count_worth(counts: tuple[int, ...]) -> Fraction:
-        return gain(
-            sum(
-                find_edits(one)
-                for members, count in zip(classes, counts, strict=True)
-                for one in members[:count]
-            )
-        )
+        present = (members[:count] for members, count in zip(classes, counts, strict=True))
+        return gain(sum(find_edits(one) for members in present for one in members))
 
     found: dict[int, Estimate] = {}
     shares = share_by_class([_list_levels(members, alike) for members in classes], count_worth)
@@ -267,11 +258,10 @@ def _share_in_order(masks: Sequence[int], gain: Worth) -> list[Fraction]:
 
 def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
     members = list(node.members) if node.ordered else chance.sample(node.members, len(node.members))
-    return [
-        edit
-        for member in members
-        for edit in ([member] if isinstance(member, int) else _draw_order(member, chance))
-    ]
+    order: list[int] = []
+    for member in members:
+        order += [member] if isinstance(member, int) else _draw_order(member, chance)
+    return order
 
 
 def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
@@ -280,12 +270,8 @@ def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
         return contexts * (len(node.members) + 1)
     own = prod(len({*_list_levels(members, alike)}) for members in _list_classes(node, alike))
     inner = contexts << max(0, len(node.members) - 1)
-    below = (
-        _count_cells(member, alike, inner)
-        for member in node.members
-        if isinstance(member, Coalition)
-    )
-    return contexts * own + sum(below)
+    below = (member for member in node.members if isinstance(member, Coalition))
+    return contexts * own + sum(_count_cells(member, alike, inner) for member in below)
 
 
 def _require_score(cells: Cells, held: int) -> Fraction:

@@ -36,10 +36,8 @@ class AuditedRuns(Generic[_Named]):
         """Return an audit of `read` that names each run as it was named."""
         if not self.notes:
             return found
-        a, b = (
-            replace(side, run=str(name))
-            for side, name in zip((found.a, found.b), self.named, strict=True)
-        )
+        name_a, name_b = map(str, self.named)
+        a, b = replace(found.a, run=name_a), replace(found.b, run=name_b)
         return replace(found, a=a, b=b, notes=(*self.notes, *found.notes))
 
 

@@ -148,12 +148,9 @@ class _VersionSearch:
     _by_digest: dict[str, RunTotals] = field(default_factory=dict)
 
     def run(self, *, every_commit: bool) -> Bisection:
-        oldest_first = [*reversed([*self.history.commits])]
-        chosen = [
-            oid
-            for oid in oldest_first
-            if (every_commit or oid in self.releases) and self._can_tell(oid)
-        ]
+        oldest_first = reversed([*self.history.commits])
+        asked = [oid for oid in oldest_first if every_commit or oid in self.releases]
+        chosen = [oid for oid in asked if self._can_tell(oid)]
         if not chosen:
             raise RefError(
                 f"no version of {self.name} can be graded", hint="; ".join(self.notes) or None

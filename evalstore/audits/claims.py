@@ -140,21 +140,17 @@ def list_judge_notes(audit: Audit) -> Iterator[str]:
     noise = audit.judge_noise
     if noise is None or not noise.reach:
         return
-    measured = join_phrases(
-        [
-            f"{ref} has a standard deviation of {value * 100:.1f} points"
-            for ref, value in noise.measured.items()
-        ]
-    )
-    yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
+    measured = [
+        f"{ref} has a standard deviation of {value * 100:.1f} points"
+        for ref, value in noise.measured.items()
+    ]
+    reach = format_size(noise.reach)
+    yield f"judges alone move this change by up to {reach} (95 %): {join_phrases(measured)}"
     shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
     shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
-    within = [
-        f"{name} ({format_points(share)})"
-        for name, share in shares
-        if share and abs(share) <= noise.reach
-    ]
-    if within:
-        yield f"within the noise of the judges: {join_phrases(within)}"
+    small = [(name, share) for name, share in shares if share and abs(share) <= noise.reach]
+    if small:
+        within = join_phrases([f"{name} ({format_points(share)})" for name, share in small])
+        yield f"within the noise of the judges: {within}"
     if noise.unmeasured:
         yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"

@@ -93,11 +93,8 @@ class Comparability:
     @property
     def bound_after(self) -> Fraction | None:
         """The same once one side was graded by the other's rubrics."""
-        return add_bounds(
-            part.bound
-            for part in self.parts
-            if part.answer is not ComparableAnswer.AFTER_SCORING_AGAIN
-        )
+        again = ComparableAnswer.AFTER_SCORING_AGAIN
+        return add_bounds(part.bound for part in self.parts if part.answer is not again)
 
 
 def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
@@ -309,11 +306,11 @@ class _SharedQuestions:
     def judge_coverage(self) -> Iterator[ComparedPart]:
         """Yield a part where one run graded what the other had nothing to grade of: no rubric makes up for that."""
         if self.emptied:
-            counts = ", ".join(
+            counts = [
                 f"{make_excerpt(name)} had nothing to grade in {run} on {count:,}"
                 for (run, name), count in self.empty_checks.most_common(_NAMED_CHECKS)
-            )
-            reason = f"of {count_noun(self.count, 'question')}, {counts}"
+            ]
+            reason = f"of {count_noun(self.count, 'question')}, {', '.join(counts)}"
             bound = add_bounds([Fraction(self.emptied, self.count)])
             answer = ComparableAnswer.NO if bound is None else ComparableAnswer.BOUNDED
             yield ComparedPart("coverage", answer, bound, reason)

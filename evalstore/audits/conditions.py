@@ -60,6 +60,12 @@ class _Value(NamedTuple):
     interval: Interval | None = None
     needs_interval: bool = False
 
+    def list_ends(self) -> Iterator[Fraction]:
+        """Yield the value, where it is known, and both ends of the interval."""
+        if self.value is not None:
+            yield self.value
+        yield from map(Fraction, self.interval or ())
+
 
 class _Ungraded(NamedTuple):
     """How many of all questions have a check that could not be graded, and which share of them is too many."""
@@ -167,12 +173,8 @@ def decide_conditions(
     hidden = _word_emptied(
         len(audit.lines.emptied), audit.b.questions, max_ungraded
     ) or _word_selection(audit)
-    values = [
-        [_Value(None, hidden)]
-        if hidden and condition.metric in _OF_OUTPUTS
-        else [*_list_values(audit, condition)]
-        for condition in conditions
-    ]
+    hidden_by_metric = {key: [_Value(None, hidden)] for key in _OF_OUTPUTS} if hidden else {}
+    values = [hidden_by_metric.get(one.metric) or [*_list_values(audit, one)] for one in conditions]
     more = (
         f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)"
         if audit.price.calls
@@ -247,13 +249,8 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
         return ConditionResult(
             condition, Answer.UNDECIDED, None, f"{condition.name} {unknown.reason}{more}"
         )
-    ends = [
-        end
-        for one in values
-        for end in (one.value, *map(Fraction, one.interval or ()))
-        if end is not None
-    ]
-    first, met = values[0], {condition.is_met(end) for end in ends}
+    first = values[0]
+    met = {condition.is_met(end) for one in values for end in one.list_ends()}
     if len(met) == 1:
         return ConditionResult(
             condition,
@@ -290,11 +287,10 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
     lines, metric = audit.lines, condition.metric
     if metric in _SHARES:
         asks_mean = condition.part == _MEAN
-        values = (
-            _list_own_values(audit, metric if asks_mean else condition.name)
-            if metric in _OWN_SHARES
-            else _list_factor_values(audit, FactorName(metric))
-        )
+        if metric in _OWN_SHARES:
+            values = _list_own_values(audit, metric if asks_mean else condition.name)
+        else:
+            values = _list_factor_values(audit, FactorName(metric))
         yield from (
             (one._replace(interval=None) for one in values)
             if asks_mean
@@ -345,11 +341,8 @@ def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:
 
 
 def _list_factor_values(audit: Audit, name: FactorName) -> Iterator[_Value]:
-    factors = [
-        factor
-        for factor in audit.factors
-        if name in factor.members and (factor.changed or factor.share)
-    ]
+    members = (factor for factor in audit.factors if name in factor.members)
+    factors = [factor for factor in members if factor.changed or factor.share]
     if any(len(factor.members) > 1 for factor in factors):
         yield _JOINT
         return

@@ -114,14 +114,7 @@ class RunNotes:
                     errors[side][check.id] = check.reason
         self.ungraded += any(errors)
         for id_, reason in (errors[0] | errors[1]).items():
-            failed = (
-                id_,
-                "either run"
-                if id_ in errors[0] and id_ in errors[1]
-                else "A"
-                if id_ in errors[0]
-                else "B",
-            )
+            failed = id_, _name_sides(id_ in errors[0], id_ in errors[1])
             self.failed[failed] += 1
             self.reasons.setdefault(failed, reason)
 
@@ -151,11 +144,8 @@ class RunNotes:
         yield from (
             _word_engines(*one) for one in self._pair_engines() if has_other_engines(*one[1:])
         )
-        yield from (
-            self._word_failed(one)
-            for one, count in self.failed.items()
-            if count > _WEIGHT * self.questions
-        )
+        often = [one for one, count in self.failed.items() if count > _WEIGHT * self.questions]
+        yield from map(self._word_failed, often)
 
     def _list_poor(self, *, least: float) -> Iterator[str]:
         for poor, counts in self.poor.items():
@@ -166,16 +156,20 @@ class RunNotes:
         for kind in dict.fromkeys(kind for _, kind, _ in self.engines):
             if find_check_kind(kind).may_ask_judges:
                 continue
-            old, new = (
-                {name for at, one, name in self.engines if (at, one) == (side, kind)}
-                for side in (0, 1)
-            )
+            own = [(side, name) for side, one, name in self.engines if one == kind]
+            old, new = ({name for at, name in own if at == side} for side in (0, 1))
             yield kind, old, new
 
     def _word_failed(self, failed: tuple[str, str]) -> str:
         id_, where = failed
         count = f"{self.failed[failed]:,} of {self.questions:,} questions"
         return f"{make_excerpt(id_, 60)} could not be graded in {where} on {count}"
+
+
+def _name_sides(in_a: bool, in_b: bool) -> str:  # noqa: FBT001  # facts, not modes
+    if in_a and in_b:
+        return "either run"
+    return "A" if in_a else "B"
 
 
 def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
@@ -347,18 +341,14 @@ class AuditJob:
             (self.worse if rows[0].verdict is Verdict.PASS else self.better).append(question.id)
 
     def _sum_up(self) -> Audit:
-        a, b = (
-            build_side(one.run, len(one.rows), self.sums.sum_side(side))
-            for side, one in enumerate((self.a, self.b))
-        )
+        a = build_side(self.a.run, len(self.a.rows), self.sums.sum_side(0))
+        b = build_side(self.b.run, len(self.b.rows), self.sums.sum_side(1))
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         noise = estimate_judge_noise(self.noise, common)
-        factors = tuple(
-            hold_against_noise(self._cut_interval(one), noise)
-            for one in self.totals.build_factors()
-        )
+        built = map(self._cut_interval, self.totals.build_factors())
+        factors = tuple(hold_against_noise(one, noise) for one in built)
         own = self.totals.build_own_share(lines.no_answer, counts_silence=False)
         outputs = self.likeness.sum_up()
         flips = Flips(

@@ -247,13 +247,7 @@ def _distinguish(
 ) -> Iterator[Distinction]:
     for old, new in pairwise(best):
         before, after = results[old.ref], results[new.ref]
-        apart = [
-            id_
-            for id_ in before
-            if _list_recorded(rows.get(id_), before[id_])
-            != _list_recorded(rows.get(id_), after[id_])
-        ]
-        if apart:
+        if apart := [id_ for id_ in before if _is_apart(rows.get(id_), before[id_], after[id_])]:
             # A score says more than a verdict.
             first = min(apart, key=lambda id_: _find_score(before[id_]) == _find_score(after[id_]))
             scores = [_find_score(side[first]) for side in (before, after)]
@@ -265,6 +259,10 @@ def _distinguish(
 def _list_recorded(row: GradedRow | None, result: QuestionMean | None) -> tuple[object, ...]:
     """Return of a result what the record of its row would have: a verdict only where evalstore wrote it."""
     return (_find_score(result), result.verdict if result and row and row.checks else None)
+
+
+def _is_apart(row: GradedRow | None, old: QuestionMean | None, new: QuestionMean | None) -> bool:
+    return _list_recorded(row, old) != _list_recorded(row, new)
 
 
 def _find_score(result: QuestionMean | None) -> Fraction | None:
@@ -375,10 +373,10 @@ def _build_stored_run(
     store, rows = finder.store, index_rows(source)
     known = {question.id: question for question in store.questions(dataset)}
     questions = {id_: question for id_, question in known.items() if id_ in rows}
-    refs = {
-        id_: rubric.ref if rubric else question.rubric_ref or ""
-        for id_, question in questions.items()
-    }
+    if rubric:
+        refs = dict.fromkeys(questions, rubric.ref)
+    else:
+        refs = {id_: question.rubric_ref or "" for id_, question in questions.items()}
     asked = [ref for ref in dict.fromkeys(refs.values()) if ref]
     resolved = dict(zip(asked, store.resolve_all(asked), strict=True))
     rubrics = {
@@ -398,12 +396,11 @@ def _build_stored_run(
 
 def _replace_scores(rows: Mapping[str, GradedRow], results: RunResults) -> dict[str, GradedRow]:
     """Return the rows with exact scores; what was unscored stays so."""
-    return {
-        id_: row
-        if row.score is None or (result := results[id_]) is None
-        else replace(row, score=result.score, verdict=result.verdict)
-        for id_, row in rows.items()
-    }
+    exact = dict(rows)
+    for id_, row in rows.items():
+        if row.score is not None and (result := results[id_]):
+            exact[id_] = replace(row, score=result.score, verdict=result.verdict)
+    return exact
 
 
 def _build_used(resolved: Resolved) -> UsedArtifact:

@@ -117,12 +117,9 @@ class JudgeEvidence:
         if not self.assumed:
             return None
         engines = chain.from_iterable(str(key[1]).split(", ") for key in self.assumed)
-        calls = (
-            ceil(Fraction(calls * min(FEWEST_ANCHORS, results), results))
-            for results, calls in self.assumed.values()
-        )
+        calls = sum(ceil(_price_anchors(*counts)) for counts in self.assumed.values())
         served = dict.fromkeys(name for name in engines if name and name != _OWN_ENGINE)
-        return ServiceAssumption(tuple(served), sum(calls))
+        return ServiceAssumption(tuple(served), calls)
 
     def list_anchor_keys(self, pairs: Mapping[str, JudgedPair]) -> Iterator[tuple[object, ...]]:
         """Yield the checks and models that a question is an anchor of, where their service may have moved."""
@@ -161,6 +158,11 @@ class JudgeEvidence:
             return None
         spread = sqrt((pvariance(anchored) + pvariance(others)) / 2)
         return (fmean(anchored) - fmean(others)) / spread if spread else 0.0
+
+
+def _price_anchors(results: int, calls: int) -> Fraction:
+    """Return the calls for as many anchors as tell, where `results` of a check cost so many calls."""
+    return Fraction(calls * min(FEWEST_ANCHORS, results), results)
 
 
 def list_served_models(result: CheckResult) -> Iterator[str]:

@@ -62,12 +62,10 @@ class JudgeNoiseReader:
             result = results.get(check.id)
             if not result or result.score is None or result.reply_digests in shared:
                 continue
-            high, low = (
-                combine_results(
-                    rubric.rubric.scoring, [_move_result(one, check, by) for one in row.checks]
-                ).score
-                for by in (deviation, -deviation)
-            )
+            scoring = rubric.rubric.scoring
+            raised = [_move_result(one, check, deviation) for one in row.checks]
+            lowered = [_move_result(one, check, -deviation) for one in row.checks]
+            high, low = (combine_results(scoring, one).score for one in (raised, lowered))
             squares += float((high or 0) - (low or 0)) ** 2 / 4
         return sqrt(squares)
 
@@ -87,11 +85,8 @@ class JudgeNoiseReader:
             params["jury"]["members"] if "jury" in params else [params]
         )
         weights = [parse_fraction(one.get("weight", 1)) for one in members]
-        found = [
-            self._find_measure(one["judge_prompt_ref"])
-            for one in members
-            if "judge_prompt_ref" in one
-        ]
+        refs = [one["judge_prompt_ref"] for one in members if "judge_prompt_ref" in one]
+        found = map(self._find_measure, refs)
         measures = [measure for measure in found if measure is not None]
         if not sum(weights) or len(measures) < len(members):
             return None
@@ -124,15 +119,9 @@ class JudgeNoiseReader:
         total = (
             sum(weights.values()) if rubric.scoring.combine is Combine.WEIGHTED_AVG else Fraction(0)
         )
-        parts = [
-            (deviation, weights[check.id] / total if total else 1)
-            for check, deviation in found
-            if deviation
-        ]
-        return (
-            parse_fraction(sqrt(sum(float(deviation * weight) ** 2 for deviation, weight in parts)))
-            or None
-        )
+        known = [(check.id, deviation) for check, deviation in found if deviation]
+        parts = [deviation * (weights[id_] / total if total else 1) for id_, deviation in known]
+        return parse_fraction(sqrt(sum(float(part) ** 2 for part in parts))) or None
 
     def _find_measure(self, ref: str) -> Fraction | None:
         if ref not in self.measures:

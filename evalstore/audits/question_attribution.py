@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -230,18 +230,14 @@ class QuestionAttributor:
         }
         # All edits: those that are idle here are not in the pruned tree.
         whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
-        ends = [
-            [cells.grade_all(mask, number) for number in range(len(rows))]
-            for mask, rows in zip((0, whole), cells.rows, strict=True)
-        ]
+        samples = zip((0, whole), map(len, cells.rows), strict=True)
+        ends = [[cells.grade_all(mask, at) for at in range(count)] for mask, count in samples]
         drift = tuple(_list_drift(shared, ends))
         gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole, ends)
         share = partial(self._share_question, shared, cells, contexts)
         if plan.is_plain and not gaps:
-            sources = [
-                (name, self._find_source(shared, {}, name, _CONTEXT_BITS[name]))
-                for name in contexts
-            ]
+            find_source = partial(self._find_source, shared, {})
+            sources = [(name, find_source(name, _CONTEXT_BITS[name])) for name in contexts]
             shares = self.patterns.share_question((id(plan), *sources), cells, share)
         else:
             shares = share()
@@ -368,11 +364,8 @@ class QuestionAttributor:
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
         """Return who answered as the judge in each run, as the models name themselves, and since when."""
-        sides = ([pair.old for pair in moved.values()], [pair.new for pair in moved.values()])
-        old, new = (
-            ", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side))))
-            for side in sides
-        )
+        old = _join_served(pair.old for pair in moved.values())
+        new = _join_served(pair.new for pair in moved.values())
         if not moved:  # the runs asked for other models
             old, new = (str(grader.model.get("id", "")) for grader in self.graders)
         what = "the same model gave other replies"
@@ -400,6 +393,11 @@ class QuestionAttributor:
                 None, Origin(ref=None, old=models[0], new=models[1]), message=answered
             ),
         }
+
+
+def _join_served(results: Iterable[CheckResult]) -> str:
+    """Return the models that answered as the judge, each once."""
+    return ", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, results))))
 
 
 def _word_answering(a: Run, b: Run) -> str:
@@ -473,15 +471,13 @@ def _leave_gaps_out(
     the change of the question loses with them, and whether an end has no score without them.
     """
     checks = {check.name: check for check in shared.plan.rubric.checks}
+    edits = whole & ~_CONTEXTS
     gaps: list[Gap] = []
     by_sample: list[frozenset[str]] = []
     for number, results in enumerate(zip(*ends, strict=False)):
         old, new = (shared.index_results(one.checks, side) for side, one in enumerate(results))
-        found = [
-            gap
-            for gap in find_gaps(old, new)
-            if cells.is_content_empty(checks[gap.path[0]], whole & ~_CONTEXTS, number)
-        ]
+        both = ((gap, checks[gap.path[0]]) for gap in find_gaps(old, new))
+        found = [gap for gap, check in both if cells.is_content_empty(check, edits, number)]
         gaps += found
         by_sample.append(frozenset(gap.path[0] for gap in found))
     if not gaps:
@@ -499,10 +495,8 @@ def _leave_gaps_out(
 
 
 def _measure_change(old: QuestionMean, new: QuestionMean) -> LineEffect:
-    score, passes = (
-        (after or _ZERO) - (before or _ZERO)
-        for before, after in ((old.score, new.score), (old.pass_share, new.pass_share))
-    )
+    score = (new.score or _ZERO) - (old.score or _ZERO)
+    passes = (new.pass_share or _ZERO) - (old.pass_share or _ZERO)
     return LineEffect(score, passes)
 
 

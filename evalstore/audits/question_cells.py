@@ -89,14 +89,12 @@ class AlikeItems:
     @cached_property
     def masks(self) -> tuple[int, ...]:
         """By number of items that count, the edits that leave so many of them: always the first ones."""
-        return tuple(
-            sum(
-                1 << bit
-                for number, (bit, adds) in enumerate(self.bits)
-                if adds == (number < present)
-            )
-            for present in range(min(len(self.bits), self.decisive) + 1)
-        )
+        return tuple(map(self._keep_first, range(min(len(self.bits), self.decisive) + 1)))
+
+    def _keep_first(self, count: int) -> int:
+        """Return the edits that leave the first `count` items that count."""
+        items = enumerate(self.bits)
+        return sum(1 << bit for number, (bit, adds) in items if adds == (number < count))
 
     def merge(self, mask: int) -> int:
         """Return the mask in which as many items count, always the first ones."""

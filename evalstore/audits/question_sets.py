@@ -214,22 +214,19 @@ class PairSums:
             silent_b=self._list_ids(PairSet.SILENT_B),
             errors=self._list_ids(PairSet.ERRORS),
             emptied=tuple(self.emptied),
-            empty_checks=tuple(
-                EmptyCheck(run, name, check.kind, count, check.reason)
-                for (run, name), count in self.gaps.most_common()
-                for check in [self.first_gaps[run, name]]
-            ),
-            failed_checks=tuple(
-                FailedCheck(
-                    run,
-                    name,
-                    self.first_errors[run, name].kind,
-                    count,
-                    self.first_errors[run, name].reason,
-                )
-                for (run, name), count in self.failures.most_common()
-            ),
+            empty_checks=tuple(self._list_empty_checks()),
+            failed_checks=tuple(self._list_failed_checks()),
         )
+
+    def _list_empty_checks(self) -> Iterator[EmptyCheck]:
+        for (run, name), count in self.gaps.most_common():
+            check = self.first_gaps[run, name]
+            yield EmptyCheck(run, name, check.kind, count, check.reason)
+
+    def _list_failed_checks(self) -> Iterator[FailedCheck]:
+        for (run, name), count in self.failures.most_common():
+            check = self.first_errors[run, name]
+            yield FailedCheck(run, name, check.kind, count, check.reason)
 
     def _list_ids(self, one: PairSet) -> tuple[str, ...]:
         return tuple(self.ids.get(one, ()))
@@ -323,11 +320,10 @@ def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> 
         if id_ in b.rows:
             parts += (ArtifactPart(area, id_) for area in _list_changed_areas(a, b, id_))
     found = finder.find_origins(a.dataset, b.dataset, parts) if parts else {}
-    inputs, references, rubrics = (
-        {part.name: origin for part, origin in found.items() if part.area == area}
-        for area in ("input", "reference", "rubric")
-    )
-    return QuestionHistory(inputs, references, rubrics)
+    by_area: dict[str, dict[str, Origin]] = {"input": {}, "reference": {}, "rubric": {}}
+    for part, origin in found.items():
+        by_area[part.area][part.name] = origin
+    return QuestionHistory(by_area["input"], by_area["reference"], by_area["rubric"])
 
 
 def trace_reference(

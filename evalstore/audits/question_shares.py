@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
-from evalstore.audits.attribution import Block, Coalition, attribute_change
+from evalstore.audits.attribution import Block, Coalition, attribute_change, find_edits
 from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
@@ -70,10 +71,8 @@ def _find_idle_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence
             alike.setdefault((probe.key, frozenset(hits[at])), []).append((probe.bit, probe.adds))
         else:
             idle |= 1 << probe.bit
-    cells.alike[check.path] = [
-        AlikeItems(tuple(bits), frozenset(place for _, place in hits), check.decisive_hits)
-        for (_, hits), bits in alike.items()
-    ]
+    groups = [(tuple(bits), frozenset(at for _, at in hit)) for (_, hit), bits in alike.items()]
+    cells.alike[check.path] = [AlikeItems(*group, check.decisive_hits) for group in groups]
     return idle
 
 
@@ -85,10 +84,8 @@ def _is_decided_without(check: PlannedCheck, cells: MixedGrades, contexts: Seque
     # between them give.
     most = sum(1 << probe.bit for probe in check.probes if probe.adds)
     fewest = sum(1 << probe.bit for probe in check.probes if not probe.adds)
-    return all(
-        cells.grade_outcomes(check, most | context) == cells.grade_outcomes(check, fewest | context)
-        for context in contexts
-    )
+    grade = partial(cells.grade_outcomes, check)
+    return all(grade(most | context) == grade(fewest | context) for context in contexts)
 
 
 def _find_idle_variants(
@@ -97,23 +94,18 @@ def _find_idle_variants(
     """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
     bits = list_bits(held)
     is_small = len(check.edits) <= MOST_VARIED_EDITS
-    tried = [
-        bit
-        for bit, edit in check.edits
-        if held >> bit & 1 and (is_small or edit.part.area != "item")
-    ]
+    varied = [bit for bit, edit in check.edits if is_small or edit.part.area != "item"]
+    tried = [bit for bit in varied if held >> bit & 1]
     if not tried or len(bits) > _TRIED_EDITS:
         return 0
     states = list_unions(1 << bit for bit in bits)
-    table = {
-        state: [cells.grade_outcomes(check, state | context) for context in contexts]
-        for state in states
-    }
-    return sum(
-        1 << bit
-        for bit in tried
-        if all(table[state] == table[state ^ 1 << bit] for state in states)
-    )
+    grade = partial(cells.grade_outcomes, check)
+    table = {state: [grade(state | context) for context in contexts] for state in states}
+
+    def is_idle(bit: int) -> bool:
+        return all(table[state] == table[state ^ 1 << bit] for state in states)
+
+    return sum(1 << bit for bit in tried if is_idle(bit))
 
 
 def _find_idle_scoring(
@@ -126,15 +118,9 @@ def _find_idle_scoring(
         return 0
     outcomes = {check.name: _list_outcomes(check, cells, contexts, idle) for check in rubric.checks}
     scores = {score for found in outcomes.values() for score, _ in found}
-    weighs = any(
-        rubric.build_scoring(mask).combine is Combine.WEIGHTED_AVG
-        for mask in (0, rubric.scoring_bits)
-    )
-    positive = all(
-        weight > 0
-        for mask in (0, rubric.scoring_bits)
-        for weight in rubric.build_scoring(mask).weights.values()
-    )
+    scorings = [rubric.build_scoring(mask) for mask in (0, rubric.scoring_bits)]
+    weighs = any(one.combine is Combine.WEIGHTED_AVG for one in scorings)
+    positive = all(weight > 0 for one in scorings for weight in one.weights.values())
     found = 0
     for bit, edit in asked:
         verdicts = {verdict for _, verdict in outcomes.get(edit.part.name, ())}
@@ -157,11 +143,8 @@ def _list_outcomes(
     found: set[tuple[object, ...]] = set()
     for mask in list_unions(1 << bit for bit in bits):
         if check.build_variant(mask) is not None:
-            found |= {
-                one[:2] or (None, Verdict.UNSCORED)
-                for context in contexts
-                for one in cells.grade_outcomes(check, mask | context)
-            }
+            graded = [cells.grade_outcomes(check, mask | context) for context in contexts]
+            found |= {one[:2] or (None, Verdict.UNSCORED) for each in graded for one in each}
     return found
 
 
@@ -225,22 +208,18 @@ def share_question(
         if not widened.lacks_replies:
             break
 
+    def join_width(name: FactorName, bit: int) -> EditSource:
+        width = list_bits(widths.get(bit, 1 << bit))
+        return join_sources([find_source(name, one) for one in width])
+
     def build_block(block: Block) -> BlockShare:
         share = score.shares[block], passes.shares[block]
-        bits = [
-            (names[number], bit)
-            for number in block
-            for bit in list_bits(merged[names[number]].edits)
-        ]
-        sources = [
-            join_sources([find_source(name, one) for one in list_bits(widths.get(bit, 1 << bit))])
-            for name, bit in bits
-        ]
-        edits = [
-            (source, score.edits[bit], passes.edits[bit])
-            for source, (_, bit) in zip(sources, bits, strict=True)
-            if bit in score.edits
-        ]
+        members = [names[number] for number in block]
+        bits = [(name, bit) for name in members for bit in list_bits(merged[name].edits)]
+        sources = [join_width(name, bit) for name, bit in bits]
+        found = zip(sources, (bit for _, bit in bits), strict=True)
+        shared = [(source, bit) for source, bit in found if bit in score.edits]
+        edits = [(source, score.edits[bit], passes.edits[bit]) for source, bit in shared]
         if len(block) > 1:
             edits = [(join_sources(sources), Estimate(share[0]), Estimate(share[1]))]
         return BlockShare(share, score.first[block], score.last[block], tuple(edits))
@@ -282,10 +261,7 @@ def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
     yield trees, {}
     judge = trees.get(FactorName.JUDGE)
     if judge and any(isinstance(one, Coalition) for one in judge.members):
-        members = [
-            list_bits(one.edits if isinstance(one, Coalition) else 1 << one)
-            for one in judge.members
-        ]
+        members = [list_bits(find_edits(one)) for one in judge.members]
         merged = Coalition(tuple(bits[-1] for bits in members))
         yield (
             {**trees, FactorName.JUDGE: merged},

@@ -6,6 +6,8 @@ from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +83,8 @@ def view_question(
         for stored in (a, b):
             _require_question(stored, question)
         names = {"A": a, "B": b}
-        cells = tuple(
-            _view_cell(names, output, under, question, finder, session)
-            for output in names
-            for under in names
-        )
+        view = partial(_view_cell, names, id_=question, finder=finder, session=session)
+        cells = tuple(view(output, under) for output, under in product(names, repeat=2))
         rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
         former = (old for old, new in a.paired.ids.items() if new == question)
         paired = (f"by equal input, {old} of A is {question} of B" for old in former)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -91,11 +92,8 @@ def _replay_once(
     stored = open_stored_run(run, finder, session)
     grader = OutputGrader(stored, finder, session)
     old, new = grader.recorded, grader.grade_under(resolved)
-    pinned = {
-        used.ref
-        for used in (*stored.run.rubrics, *stored.run.judges)
-        if used.ref.startswith(f"{resolved.name}@")
-    }
+    used = (one.ref for one in (*stored.run.rubrics, *stored.run.judges))
+    pinned = {ref for ref in used if ref.startswith(f"{resolved.name}@")}
     return RunReplay(
         run=str(run),
         resolved=resolved,
@@ -175,19 +173,14 @@ def build_history(
     is left out with a note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
-    steps = (
-        EditStep(finding, old.resolved.ref, new.resolved.ref)
-        for old, new in pairwise(releases)
-        for finding in new.findings
-    )
-    files = read_edit_files(store, steps)
+    files = read_edit_files(store, _list_steps(releases))
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> ScoreHistory:
-        graders = (
-            (run, OutputGrader(open_stored_run(run, finder, session), finder, session))
-            for run in runs
-        )
-        scored = tuple(score_run(run, grader, releases) for run, grader in graders)
+        def score_one(run: Path | str) -> ScoredRun:
+            grader = OutputGrader(open_stored_run(run, finder, session), finder, session)
+            return score_run(run, grader, releases)
+
+        scored = tuple(map(score_one, runs))
         told = tuple(dict.fromkeys((*notes, *finder.notes)))
         found = _join_history(parse_ref(ref).name, releases, scored, len(session.missing), told)
         return replace(found, files=files)
@@ -230,29 +223,28 @@ def resolve_releases(
     if not found:
         raise RefError(f"no release of {ref} can be read", hint="; ".join(notes))
     finder = VersionFinder(store, notes)
+    compare = partial(find_diff_findings, finder)
     compared = [
-        replace(new, findings=find_diff_findings(finder, old.resolved, new.resolved))
-        for old, new in pairwise(found)
+        replace(new, findings=compare(old.resolved, new.resolved)) for old, new in pairwise(found)
     ]
     return [found[0], *compared], notes
+
+
+def _list_steps(releases: Sequence[ReadRelease]) -> Iterator[EditStep]:
+    """Yield every finding between two releases that follow one another, with both."""
+    for old, new in pairwise(releases):
+        for finding in new.findings:
+            yield EditStep(finding, old.resolved.ref, new.resolved.ref)
 
 
 def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRelease]) -> ScoredRun:
     """Grade the outputs of one run under each of some releases of one artifact."""
     stored, versions = grader.stored, [release.resolved for release in releases]
     cells = tuple(map(grader.sum_under, versions))
-    used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
-    digests = {
-        pinned.digest
-        for pinned in used
-        if pinned and parse_ref(pinned.ref).name == versions[0].name
-    }
+    used = filter(None, [stored.run.dataset, *stored.run.rubrics, *stored.run.judges])
+    pins = [pinned for pinned in used if parse_ref(pinned.ref).name == versions[0].name]
+    digests, exact = {pinned.digest for pinned in pins}, {pinned.version for pinned in pins}
     recorded = [version.version for version in versions if version.digest in digests]
-    exact = {
-        pinned.version
-        for pinned in used
-        if pinned and parse_ref(pinned.ref).name == versions[0].name
-    }
     # Two releases may have equal content; then the number decides.
     mark = next(
         (version for version in recorded if version in exact), recorded[0] if recorded else None
@@ -340,9 +332,5 @@ def _list_edited(audit: Audit) -> Iterator[str]:
         key=lambda cause: (-abs(cause.share), -abs(cause.passes)),
     )
     # Edits that cannot be told apart may belong to several.
-    yield from dict.fromkeys(
-        name
-        for cause in causes
-        for name in (cause.source.origin.ref or "").split(" + ")
-        if "/" in name
-    )
+    refs = ((cause.source.origin.ref or "").split(" + ") for cause in causes)
+    yield from dict.fromkeys(name for names in refs for name in names if "/" in name)

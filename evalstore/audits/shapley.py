@@ -38,16 +38,12 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
     unit = lcm(*(value.denominator for value in values))
     worth = [value.numerator * (unit // value.denominator) for value in values]
     whole = unit * factorial(players)
-    return [
-        Fraction(
-            sum(
-                weights[before.bit_count()] * (worth[after] - worth[before])
-                for before, after in _list_pairs(player, players)
-            ),
-            whole,
-        )
-        for player in range(players)
-    ]
+
+    def sum_gains(player: int) -> int:
+        pairs = _list_pairs(player, players)
+        return sum(weights[old.bit_count()] * (worth[new] - worth[old]) for old, new in pairs)
+
+    return [Fraction(sum_gains(player), whole) for player in range(players)]
 
 
 def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]) -> list[Fraction]:
@@ -63,13 +59,11 @@ def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]
         counts: value.numerator * (unit // value.denominator) for counts, value in values.items()
     }
     whole = unit * factorial(sum(len(one) - 1 for one in levels))
-    return [
-        Fraction(
-            sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps),
-            whole,
-        )
+    gains = (
+        sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps)
         for steps in _list_steps(tuple(levels))
-    ]
+    )
+    return [Fraction(gain, whole) for gain in gains]
 
 
 @lru_cache(maxsize=4096)
@@ -133,10 +127,8 @@ def count_orders(players: int) -> tuple[int, ...]:
 def list_weighted_coalitions(masks: Sequence[int]) -> list[tuple[Fraction, int]]:
     """Return every union of some of `masks` (players other than a given one), each with its share of all orders."""
     weights, whole = count_orders(len(masks) + 1), factorial(len(masks) + 1)
-    return [
-        (Fraction(weights[held.bit_count()], whole), union)
-        for held, union in enumerate(list_unions(masks))
-    ]
+    unions = enumerate(list_unions(masks))
+    return [(Fraction(weights[held.bit_count()], whole), union) for held, union in unions]
 
 
 def list_unions(masks: Iterable[int]) -> list[int]:

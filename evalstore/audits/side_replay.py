@@ -76,28 +76,21 @@ def measure_change(
         before, after = (
             SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new)
         )
-        found = [
-            (row, grader.grade_row(before, id_), grader.grade_row(after, id_))
-            for id_, row in grader.stored.rows.items()
-            if before.can_affect(row) or after.can_affect(row)
-        ]
+        rows = grader.stored.rows.items()
+        asked = ((id_, row) for id_, row in rows if before.can_affect(row) or after.can_affect(row))
+        grade = grader.grade_row
+        found = [(row, grade(before, id_), grade(after, id_)) for id_, row in asked]
     return _sum_impact(grader.stored.run, found)
 
 
 def _sum_impact(
     run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]]
 ) -> RunMeasurement:
-    pairs = [
-        (row, old, new)
-        for row, old, new in rows
-        if old and new and (old.score, new.score) != (None, None)
-    ]
+    graded = ((row, old, new) for row, old, new in rows if old and new)
+    pairs = [(row, old, new) for row, old, new in graded if {old.score, new.score} != {None}]
     moved = [(row, old, new) for row, old, new in pairs if old != new]
-    shifts = [
-        new.score - old.score
-        for _, old, new in pairs
-        if old.score is not None and new.score is not None
-    ]
+    scores = ((old.score, new.score) for _, old, new in pairs)
+    shifts = [new - old for old, new in scores if old is not None and new is not None]
     return RunMeasurement(
         run=str(run.path),
         outputs=len(rows),
@@ -124,11 +117,8 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
     """Return the lines of rows by id; a run that holds its rows in itself has none."""
     if not ids or run.samples == run.path:
         return {}
-    return {
-        row["sample_id"]: line
-        for line, row in read_json_objects(run.samples)
-        if row.get("sample_id") in ids
-    }
+    found = ((row.get("sample_id"), line) for line, row in read_json_objects(run.samples))
+    return {id_: line for id_, line in found if id_ in ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +247,8 @@ class SideReplay:
         if any(content not in results for _, content in checks):
             return None
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
-        known |= {
-            content: results[content]
-            for check, content in checks
-            if not any(find_check_pins((), check.params))
-        }
+        bare = (one for check, one in checks if not any(find_check_pins((), check.params)))
+        known |= {content: results[content] for content in bare}
         return combine_results(
             scoring, [results[content]._replace(id=check.id) for check, content in checks]
         )
@@ -299,20 +286,16 @@ class SideReplay:
 
     def has_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
-        return any(
-            self._leads_to_subject(text, inner=True)
-            for _, text in find_check_pins((), check.params)
-        )
+        pins = (text for _, text in find_check_pins((), check.params))
+        return any(self._leads_to_subject(text, inner=True) for text in pins)
 
     def _leads_to_subject(self, text: str, *, inner: bool = False) -> bool:
         try:
             ref = parse_ref(text)
             if ref.name == self.side.name or not inner or ref.kind is not Kind.RUBRIC:
                 return ref.name == self.side.name
-            return any(
-                self._leads_to_subject(pin)
-                for _, pin in find_pins(Kind.RUBRIC, self.grader.load(text).value)
-            )
+            pins = find_pins(Kind.RUBRIC, self.grader.load(text).value)
+            return any(self._leads_to_subject(pin) for _, pin in pins)
         except EvalstoreError:
             return False  # a reference that resolves to nothing
 

@@ -103,16 +103,17 @@ class Slicer:
         What is estimated on all anchors has no test of its own in a slice.
         """
         if self.by is SliceKind.CHECK:
-            return tuple(
-                AuditSlice(id_, mean.count, scored[0], scored[1], mean.compute_mean(), {})
-                for id_, mean in sorted(self._changes.items())
-                for scored in [self._scored[id_]]
-            )
+            return tuple(self._list_check_slices())
+        groups_of = sorted(self._places.items())
         slices = (
-            _sum_slice(name, places, self._scored[name], shares, groups)
-            for name, places in sorted(self._places.items())
+            _sum_slice(name, at, self._scored[name], shares, groups) for name, at in groups_of
         )
         return _adjust_p_values([replace(one, p=None) if is_estimated else one for one in slices])
+
+    def _list_check_slices(self) -> Iterator[AuditSlice]:
+        for id_, mean in sorted(self._changes.items()):
+            old, new = self._scored[id_]
+            yield AuditSlice(id_, mean.count, old, new, mean.compute_mean(), {})
 
     def _add_checks(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
         before, after = (
@@ -152,10 +153,7 @@ def _sum_slice(
     zero = Fraction(0)
     if not places:
         return AuditSlice(name, 0, scored[0], scored[1], None, {})
-    sums = {
-        factor: sum((held.get(place, zero) for place in places), zero)
-        for factor, held in shares.items()
-    }
+    sums = {name: sum((held.get(at, zero) for at in places), zero) for name, held in shares.items()}
     means = {factor: total / len(places) for factor, total in sums.items() if total}
     own = [sum(moves, zero) for moves in zip(*_list_own(places, shares), strict=True)]
     p = (

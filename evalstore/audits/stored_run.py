@@ -20,6 +20,7 @@ from evalstore.model import (
     JudgeReply,
     PinType,
     Question,
+    Ref,
     Rubric,
     Sample,
     UnscoredReason,
@@ -131,9 +132,10 @@ def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRu
     if a.questions is b.questions:
         return a
     declared = {*list_renames(finder.store, b.dataset.resolved).values()}
+    ids = ([id_ for id_ in one.questions if id_ not in declared] for one in (a, b))
     old, new = (
-        {id_: one.questions[id_].words_digest for id_ in one.questions if id_ not in declared}
-        for one in (a, b)
+        {id_: one.questions[id_].words_digest for id_ in own}
+        for one, own in zip((a, b), ids, strict=True)
     )
     paired = match_contents(old, new)
     if not paired:
@@ -181,7 +183,10 @@ def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[st
     stand in one document with the run, are in memory anyway.
     """
     is_held = found is not None or run.samples == run.path
-    rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
+    if is_held:
+        rows: Mapping[str, GradedRow] = _hold_rows(run, read_rows(run) if found is None else found)
+    else:
+        rows = RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
         if run.score is None and not run.series:
             raise UnscoredRunError(run)
@@ -218,12 +223,8 @@ def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
 def is_judged(a: StoredRun, b: StoredRun) -> bool:
     """Whether a judge may have a part in some score."""
     rubrics = (*a.rubrics.values(), *b.rubrics.values())
-    return any(
-        True
-        for one in rubrics
-        for check, _ in one.checks
-        for _ in find_check_pins((), check.params)
-    )
+    checks = (check for one in rubrics for check, _ in one.checks)
+    return any(True for check in checks for _ in find_check_pins((), check.params))
 
 
 class ReplyChoice(NamedTuple):
@@ -319,16 +320,14 @@ class Grader:
 def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
     """Return by content what a row recorded of checks that may not give the same again: judged, composed or failed."""
     results = {check.id: check for check in row.checks}
-    found = (
-        (content, check, results[check.id])
-        for check, content in rubric.checks
-        if check.id in results
-    )
-    return {
-        content: result
-        for content, check, result in found
-        if result.unscored is UnscoredReason.ERROR or any(find_check_pins((), check.params))
-    }
+    found: dict[str, CheckResult] = {}
+    for check, content in rubric.checks:
+        result = results.get(check.id)
+        if result is None:
+            continue
+        if result.unscored is UnscoredReason.ERROR or any(find_check_pins((), check.params)):
+            found[content] = result
+    return found
 
 
 def can_be_replayed(recorded: CheckResult, result: CheckResult) -> bool:
@@ -384,19 +383,16 @@ class RunArtifactLoader:
                 key=lambda pinned: pinned.tag is not None
             )  # a release, where the run had both
         elif not alike and wanted.version is not None:
-            alike = [
-                pinned
-                for pinned in self.recorded
-                if parse_ref(pinned.ref) == parse_ref(f"{wanted.name}@{wanted.version}")
-            ]
+            exact = parse_ref(f"{wanted.name}@{wanted.version}")
+            alike = [pinned for pinned in self.recorded if parse_ref(pinned.ref) == exact]
         # A run that read a file in place of a release names the file, not the pin that meant it.
         on_disk = (pinned for pinned in self.recorded if pinned.ref == f"{wanted.name}@worktree")
-        alike = alike or [
-            pinned
-            for pinned in on_disk
-            if self.reads_files or find_version(pinned.version) == wanted.version
-        ]
+        alike = alike or [pinned for pinned in on_disk if self._reads(pinned, wanted)]
         return alike[-1] if alike else None
+
+    def _reads(self, pinned: UsedArtifact, wanted: Ref) -> bool:
+        """Whether a file that a run read may stand for a reference."""
+        return self.reads_files or find_version(pinned.version) == wanted.version
 
 
 def list_run_pins(run: Run) -> tuple[UsedArtifact, ...]:

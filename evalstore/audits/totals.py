@@ -54,6 +54,11 @@ class _CauseSum:
     error: float = 0.0
     moved: int = 0
 
+    def build_cause(self, source: EditSource, size: int) -> Cause:
+        """Return the share of an edit in the means of `size` questions."""
+        means = self.share.total / size, self.passes.total / size
+        return Cause(source, *means, self.moved, self.error / size)
+
 
 @dataclass(slots=True)
 class _FactorSum:
@@ -230,11 +235,8 @@ class AuditTotals:
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
-        return {
-            join_names(names): tuple(total.flipped)
-            for names, total in self._list_sums()
-            if total.flipped
-        }
+        sums = [(names, total) for names, total in self._list_sums() if total.flipped]
+        return {join_names(names): tuple(total.flipped) for names, total in sums}
 
     def build_own_share(self, line: LineEffect, *, counts_silence: bool) -> OwnShare:
         """Return the share of the outputs by three rubrics, with what missing answers add.
@@ -244,10 +246,8 @@ class AuditTotals:
         own = (*self.own, self.own_passes)
         lines = (line.score, line.score, line.score, line.passes)
         pairs = [*zip(own, lines, strict=True)]
-        ends = [
-            one.shares.total / (self.questions or 1) + moved if one.is_known else None
-            for one, moved in pairs
-        ]
+        size = self.questions or 1
+        ends = [one.shares.total / size + moved if one.is_known else None for one, moved in pairs]
         spans = [self._find_own_interval(one, moved) for one, moved in pairs]
         typical, ci_typical = self._find_own_typical(counts_silence=counts_silence)
         return OwnShare(
@@ -309,11 +309,8 @@ class AuditTotals:
         total = self._anchors.setdefault(question.service_keys, _AnchorSum())
         if question.is_estimated:
             total.borrowed = max(total.borrowed, question.anchors)
-            lone = (
-                names
-                for names in blocks
-                if names == _SERVICE or FactorName.JUDGE_SERVICE not in names
-            )
+            service = FactorName.JUDGE_SERVICE
+            lone = (names for names in blocks if names == _SERVICE or service not in names)
             total.estimated.update(
                 names for names in lone if not {*OWN_FACTORS, *_SERVICE}.isdisjoint(names)
             )
@@ -419,16 +416,7 @@ class AuditTotals:
         return found
 
     def _build_causes(self, names: FactorNames, total: _FactorSum, size: int) -> tuple[Cause, ...]:
-        causes = [
-            Cause(
-                source,
-                found.share.total / size,
-                found.passes.total / size,
-                found.moved,
-                found.error / size,
-            )
-            for source, found in total.causes.items()
-        ]
+        causes = [found.build_cause(source, size) for source, found in total.causes.items()]
         # Findings that can move nothing (metadata, order) belong to the rubric, and so do edits
         # that moved nothing.
         if names == (FactorName.RUBRIC,) and not any(

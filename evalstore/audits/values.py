@@ -277,11 +277,8 @@ class Lines:
             "nothing_to_grade": self.emptied,
             "judge_errors": self.errors,
         }
-        return {
-            name: line
-            for name, line in self.by_name.items()
-            if line != LineEffect() or behind.get(name)
-        }
+        lines = self.by_name.items()
+        return {name: line for name, line in lines if line != LineEffect() or behind.get(name)}
 
     @property
     def total(self) -> LineEffect:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from typing import NamedTuple
 
@@ -97,17 +98,10 @@ def describe_noise(reach: float) -> str:
 
 def _word_unmeasured(audit: Audit) -> str:
     """Return that the noise of an edited judge was never measured, with the command; empty where it was."""
-    edited = [
-        one
-        for one in audit.factors
-        if FactorName.JUDGE in one.members and (one.share or one.flipped) and one.noise is None
-    ]
-    judges = dict.fromkeys(
-        (cause.source.origin.ref or "").partition("@")[0]
-        for one in edited
-        for cause in one.causes
-        if cause.share or cause.passes
-    )
+    judging = (one for one in audit.factors if FactorName.JUDGE in one.members)
+    edited = [one for one in judging if (one.share or one.flipped) and one.noise is None]
+    causes = (cause for one in edited for cause in one.causes if cause.share or cause.passes)
+    judges = dict.fromkeys((cause.source.origin.ref or "").partition("@")[0] for cause in causes)
     known = (
         {ref.partition("@")[0] for ref in audit.judge_noise.measured} if audit.judge_noise else ()
     )
@@ -203,12 +197,8 @@ def _word_answer(audit: Audit) -> str:
         return f"These runs cannot tell: {unscored}"
     if has_much_emptied(audit):
         own = audit.own.shapley
-        rest = (
-            ""
-            if own is None
-            else "; by the checks that both runs graded its outputs "
-            + (f"{_word_gain(own)} points" if own else "neither gained nor lost")
-        )
+        gain = f"{_word_gain(own)} points" if own else "neither gained nor lost"
+        rest = "" if own is None else f"; by the checks that both runs graded its outputs {gain}"
         return f"These runs cannot tell: {describe_empty_checks(audit.lines)}{rest}"
     factor = next(
         (one for one in audit.factors if one.changed and FactorName.OUTPUTS in one.members), None
@@ -296,7 +286,8 @@ def describe_moves(found: MoveCounts) -> str:
     noun = "" if found.units == found.questions else " groups"
     counts = sorted([(found.falls, "fell"), (found.rises, "rose")], reverse=True)
     (first, way), (other, other_way) = counts
-    rest = f" and {f'{other:,}' if other else 'none'} {other_way}" if first < found.units else ""
+    others = f"{other:,}" if other else "none"
+    rest = f" and {others} {other_way}" if first < found.units else ""
     return f"{first:,} of {found.units:,}{noun} {way}{rest}"
 
 
@@ -514,11 +505,8 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
     by_rubric = bool(_word_rubrics(audit)) or has_much_emptied(audit)
-    parts = [
-        (one.share, _word_factor(one, audit, by_rubric=by_rubric))
-        for one in audit.factors
-        if one.share
-    ]
+    word = partial(_word_factor, audit=audit, by_rubric=by_rubric)
+    parts = [(one.share, word(one)) for one in audit.factors if one.share]
     parts += _word_lines(audit.lines)
     # What moved the score in the direction of the whole comes first, the largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
@@ -684,14 +672,9 @@ def describe_empty_checks(lines: Lines) -> str:
 
 def _word_silence(lines: Lines) -> str:
     sides = ((lines.silent_a, "A"), (lines.silent_b, "B"))
-    counts = join_phrases(
-        [
-            f"{count_noun(len(ids), 'question')} without an answer in {run}"
-            for ids, run in sides
-            if ids
-        ]
-    )
-    return f"{counts} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
+    counts = [(count_noun(len(ids), "question"), run) for ids, run in sides if ids]
+    missing = join_phrases([f"{count} without an answer in {run}" for count, run in counts])
+    return f"{missing} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
 
 
 def _describe_flips(audit: Audit) -> str:
@@ -707,14 +690,12 @@ def _describe_flips(audit: Audit) -> str:
     turned = join_phrases(
         [f"{count_noun(number, 'verdict')} from {how}" for number, how in numbers if number]
     )
-    parts = [
-        (
-            len(ids.intersection(flips.by.get(factor.name, ()))),
-            f"{name_factor(factor)}{_word_people(factor)}",
-        )
-        for factor in audit.factors
-    ]
-    names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
+
+    def count_turned(factor: Factor) -> int:
+        return len(ids.intersection(flips.by.get(factor.name, ())))
+
+    factors = sorted(filter(count_turned, audit.factors), key=count_turned, reverse=True)
+    names = [f"{name_factor(factor)}{_word_people(factor)}" for factor in factors]
     return f"{join_phrases(names)} turned {turned}" if turned else ""
 
 

@@ -31,11 +31,8 @@ def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
 
 def encode_check(check: Check) -> str:
     """Return the content of a check as one text, whatever its id, title and layout."""
-    params = {
-        key: value
-        for key, value in check.params.items()
-        if key not in CHECK_KEYS and not is_cosmetic(key)
-    }
+    own = [key for key in check.params if key not in CHECK_KEYS and not is_cosmetic(key)]
+    params = {key: check.params[key] for key in own}
     return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evalstore.audits.values import Audit
+from evalstore.audits.values import Audit, EditSource
 from evalstore.diff import DiffFinding
 from evalstore.errors import EvalstoreError, Place
 from evalstore.store import ArtifactStore
@@ -86,13 +86,14 @@ def read_audit_files(store: ArtifactStore, audit: Audit) -> EditFiles:
     """Return the lines of the edits that moved something, those first that moved most."""
     causes = (cause for factor in audit.factors for cause in factor.causes if cause.moved)
     ordered = sorted(causes, key=lambda cause: -abs(cause.share))
-    steps = (
-        EditStep(finding, f"{origin.ref}@{origin.old}", f"{origin.ref}@{origin.new}")
-        for cause in ordered
-        for origin in (cause.source.origin,)
-        for finding in cause.source.findings
-    )
+    steps = (step for cause in ordered for step in _list_steps(cause.source))
     return read_edit_files(store, steps)
+
+
+def _list_steps(source: EditSource) -> Iterator[EditStep]:
+    origin = source.origin
+    for finding in source.findings:
+        yield EditStep(finding, f"{origin.ref}@{origin.old}", f"{origin.ref}@{origin.new}")
 
 
 def _read_lines(store: ArtifactStore, file: str) -> list[str]:
@@ -126,8 +127,9 @@ def _compare_lines(line: str, other: str) -> float:
 
 def _cut_excerpt(file: str, lines: Sequence[str], line: int) -> FileExcerpt:
     first = max(1, line - _AROUND)
-    shown = (
-        f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
-        for text in lines[first - 1 : line + _AROUND]
-    )
-    return FileExcerpt(file.partition(":")[2], first, line, tuple(shown))
+    shown = tuple(map(_cut_line, lines[first - 1 : line + _AROUND]))
+    return FileExcerpt(file.partition(":")[2], first, line, shown)
+
+
+def _cut_line(text: str) -> str:
+    return f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from evalstore.audits.edits.check_matching import CheckNames
@@ -63,16 +63,15 @@ def _find_origins(
 ) -> dict[RubricPart, Origin]:
     """Return where each edit comes from: of a check that is one part, the newest of what changed in it."""
     ids = {name: id_ for id_, name in edits.names[-1].items()}
-    tables = [
-        read_parts(side.resolved.kind, side.resolved.artifact.value) or PartTable()
-        for side in (old, new)
-    ]
+    artifacts = [(side.resolved.kind, side.resolved.artifact.value) for side in (old, new)]
+    tables = [read_parts(*artifact) or PartTable() for artifact in artifacts]
     wanted = {edit.part: _list_artifact_parts(edit.part, ids, *tables) for edit in edits.edits}
     found = finder.find_origins(old, new, {part for parts in wanted.values() for part in parts})
-    return {
-        part: max((found[one] for one in parts), key=lambda one: one.date or "")
-        for part, parts in wanted.items()
-    }
+
+    def find_newest(parts: Iterable[ArtifactPart]) -> Origin:
+        return max((found[one] for one in parts), key=lambda one: one.date or "")
+
+    return {part: find_newest(parts) for part, parts in wanted.items()}
 
 
 def _list_artifact_parts(
@@ -82,14 +81,13 @@ def _list_artifact_parts(
     now = ArtifactPart(*part)._replace(name=ids.get(part.name, part.name))
     if part.area != "check" or now not in new.meanings:
         return [now]
-    changed = [
-        one
-        for one in {**old.meanings, **new.meanings}
-        if one.area in {"param", "item"}
-        and one.name == now.name
-        and one.key not in _PIN_KEYS
-        and old.meanings.get(one._replace(name=part.name)) != new.meanings.get(one)
-    ]
+    settings = (one for one in {**old.meanings, **new.meanings} if one.area in {"param", "item"})
+    own = (one for one in settings if one.name == now.name and one.key not in _PIN_KEYS)
+
+    def has_changed(one: ArtifactPart) -> bool:
+        return old.meanings.get(one._replace(name=part.name)) != new.meanings.get(one)
+
+    changed = [*filter(has_changed, own)]
     return changed if ArtifactPart("check", part.name) in old.meanings and changed else [now]
 
 
@@ -105,10 +103,8 @@ def trace_repin(
         origin = replace(release, old=origin.old, new=origin.new)
     history = _name_history(finder, old, new, origin)
     if history.edits.edits:
-        sources = {
-            part: replace(one, rules=(*one.rules, _REPIN_RULE))
-            for part, one in history.sources.items()
-        }
+        rules = {part: (*one.rules, _REPIN_RULE) for part, one in history.sources.items()}
+        sources = {part: replace(history.sources[part], rules=each) for part, each in rules.items()}
         return replace(history, sources=sources)
     message = f"graded by {new.resolved.name} instead of {old.resolved.name}, which grade alike"
     return replace(

@@ -72,13 +72,12 @@ def name_edits(
         # An edit without a finding is steps by a rule; a finding of that rule is then no second
         # edit.
         used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
-    silent = (
-        found for found in step.findings if not {found.fingerprint, found.rule} & used_findings
-    )
-    return sources, tuple(
-        EditSource(found.rule, step.origin, found.pointer, (found.rule,), found.message)
-        for found in silent
-    )
+    silent = (one for one in step.findings if used_findings.isdisjoint([one.fingerprint, one.rule]))
+    return sources, tuple(_build_silent_source(step.origin, one) for one in silent)
+
+
+def _build_silent_source(origin: Origin, finding: DiffFinding) -> EditSource:
+    return EditSource(finding.rule, origin, finding.pointer, (finding.rule,), finding.message)
 
 
 def _build_source(
@@ -96,10 +95,10 @@ def _build_source(
 
 
 def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
+    if part.area == "check" and before is None:
+        return "check-added"
     if part.area == "check":
-        return (
-            "check-added" if before is None else "check-removed" if after is None else _UNKNOWN_RULE
-        )
+        return "check-removed" if after is None else _UNKNOWN_RULE
     return _FALLBACK_RULES.get(part.name if part.area == "scoring" else part.area, _UNKNOWN_RULE)
 
 

@@ -30,20 +30,17 @@ def trace_judge(
         read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)
     ]
     before, after = (table.meanings for table in tables)
-    changed = [
-        part
-        for part in {**before, **after}
-        if part.area == "key" and before.get(part) != after.get(part)
-    ]
+    keys = (part for part in {**before, **after} if part.area == "key")
+    changed = [part for part in keys if before.get(part) != after.get(part)]
     origins = finder.find_origins(old, new, changed) if changed else {}
     makers = dict.fromkeys((found.commit, found.author) for found in origins.values())
     if len(makers) == 1:
         origin = next(iter(origins.values()))
-    edits = [
-        _describe_judge_edit(part, before.get(part), after.get(part))
-        + (_sign_edit(origins[part]) if len(makers) > 1 and part in origins else "")
-        for part in changed
-    ]
+    signs = {part: _sign_edit(made) for part, made in origins.items()} if len(makers) > 1 else {}
+    described = (
+        (part, _describe_judge_edit(part, before.get(part), after.get(part))) for part in changed
+    )
+    edits = [f"{text}{signs.get(part, '')}" for part, text in described]
     what = "; ".join(edits) or f"{origin.old} → {origin.new}, with the same prompt"
     findings: tuple[DiffFinding, ...] = ()
     if not finder.find_line(old, new):
@@ -63,14 +60,13 @@ def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | No
         else ".".join(filter(None, [part.name, part.key]))
     )
     if part.name in _LONG_KEYS:
-        return (
-            f"{label} edited" if before and after else f"{label} {'added' if after else 'removed'}"
-        )
+        if before and after:
+            return f"{label} edited"
+        return f"{label} added" if after else f"{label} removed"
     # A judge that names no model is asked by that of the run.
     absent = "the run's" if label == "model" else "none"
     ends = (
-        absent if text is None else make_excerpt(text.strip('"'), _VALUE)
-        for text in (before, after)
+        make_excerpt(absent if end is None else end.strip('"'), _VALUE) for end in (before, after)
     )
     return f"{label} {' → '.join(ends)}"
 

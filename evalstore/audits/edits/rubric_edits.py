@@ -117,10 +117,9 @@ class RubricEdits:
         return self._numbers.get(name, [])
 
     def _list_made(self, held: int, numbers: Iterable[int]) -> Iterator[Parts]:
-        return (
-            self.edits[number].after if held >> number & 1 else self.edits[number].before
-            for number in numbers
-        )
+        for number in numbers:
+            edit = self.edits[number]
+            yield edit.after if held >> number & 1 else edit.before
 
 
 def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
@@ -145,10 +144,8 @@ def split_versions(
 ) -> list[dict[RubricPart, Any]]:
     """Return the parts of each version with their values; checks of `apart` by parameter, the others as one."""
     weights = _list_weights(versions, names)
-    return [
-        {**_split_rubric(version, named, apart), **own}
-        for version, named, own in zip(versions, names, weights, strict=True)
-    ]
+    splits = [_split_rubric(*one, apart) for one in zip(versions, names, strict=True)]
+    return [{**parts, **own} for parts, own in zip(splits, weights, strict=True)]
 
 
 def _find_separable_checks(
@@ -158,15 +155,11 @@ def _find_separable_checks(
 
     Where a list is the question's, its items are of the question.
     """
-    kinds = [
-        {
-            (named[check.id], check.kind)
-            for check in version.checks
-            if find_check_kind(check.kind).has_free_params
-            and not list_question_values(check.params)
-        }
-        for version, named in zip(versions, names, strict=True)
-    ]
+    kinds: list[set[tuple[str, str]]] = []
+    for version, named in zip(versions, names, strict=True):
+        free = (one for one in version.checks if find_check_kind(one.kind).has_free_params)
+        own = (one for one in free if not list_question_values(one.params))
+        kinds.append({(named[one.id], one.kind) for one in own})
     return frozenset(name for name, _ in set.intersection(*kinds))
 
 
@@ -179,20 +172,15 @@ def _split_rubric(
     for check in rubric.checks:
         name = names[check.id]
         # Cosmetic keys score nothing, so a change of one is not an edit.
-        bare = {
-            key: value
-            for key, value in check.params.items()
-            if key not in CHECK_KEYS and not is_cosmetic(key)
-        }
+        own = [key for key in check.params if key not in CHECK_KEYS and not is_cosmetic(key)]
+        bare = {key: check.params[key] for key in own}
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
         parts[RubricPart("check", name)] = (
             check.kind if name in apart else replace(check, id=name, params=bare)
         )
         if name in apart:
-            parts |= {
-                RubricPart("param", name, key): getattr(check, key)
-                for key in ("threshold", "negate")
-            }
+            parts[RubricPart("param", name, "threshold")] = check.threshold
+            parts[RubricPart("param", name, "negate")] = check.negate
             item_lists = find_check_kind(check.kind).item_lists
             for key, param in bare.items():
                 if key in item_lists:
@@ -222,11 +210,8 @@ def _join_check(name: str, parts: Parts) -> Check:
 
 def _join_scoring(parts: Parts) -> Scoring:
     # The gate and the weight of an absent check have no effect.
-    weights = {
-        part.name: value
-        for part, value in parts.items()
-        if part.area == "weight" and value is not None
-    }
+    given = ((part.name, value) for part, value in parts.items() if part.area == "weight")
+    weights = {name: value for name, value in given if value is not None}
     return Scoring(
         combine=Combine(parts[RubricPart("scoring", "combine")]),
         weights=weights,
@@ -246,10 +231,9 @@ def _list_weights(
     """Return the weights of each version, on the scale of the version before where they are a multiple of it."""
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
-        row = {
-            RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1))
-            for id_, name in named.items()
-        }
+        weights = [version.scoring.weights.get(id_, Fraction(1)) for id_ in named]
+        parts = (RubricPart("weight", name) for name in named.values())
+        row = dict(zip(parts, weights, strict=True))
         factor = _find_common_factor(rows[-1], row) if rows else Fraction(1)
         rows.append({part: weight / factor for part, weight in row.items()})
     return rows

@@ -298,11 +298,8 @@ class PlanBuilder:
             first + number: history.sources[edit.part] for number, edit in enumerate(edits)
         }
         self.silent += history.silent
-        scoring = sum(
-            1 << first + number
-            for number, edit in enumerate(edits)
-            if edit.part.area in _SCORING_AREAS
-        )
+        areas = enumerate((edit.part.area for edit in edits), first)
+        scoring = sum(1 << bit for bit, area in areas if area in _SCORING_AREAS)
         return PlannedRubric(history.edits, first, [], scoring, path)
 
     def _plan_check(
@@ -313,10 +310,8 @@ class PlanBuilder:
         ]
         path = (*rubric.path, name)
         inner = self._plan_inner(refs[0], refs[1], path)
-        slots = {
-            slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot))
-            for slot in {**refs[0], **refs[1]}
-        }
+        pins = {slot: (refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}
+        slots = {slot: self._plan_slot(*ends) for slot, ends in pins.items()}
         by_side = [self._find_judges(check, side) for side in (0, 1) if (check := pair[side])]
         judges = set[str | None]().union(*by_side)
         grading = sum(
@@ -361,14 +356,7 @@ class PlanBuilder:
             read_rubric(versions[0].resolved.artifact.value),
             read_rubric(versions[1].resolved.artifact.value),
         )
-        tokens = [
-            {
-                self._find_token(side, ref)
-                for check in rubrics[side].checks
-                for ref in _list_refs(check)
-            }
-            for side in (0, 1)
-        ]
+        tokens = [self._list_tokens(side, rubric) for side, rubric in enumerate(rubrics)]
         if versions[0].resolved.digest == versions[1].resolved.digest and tokens[0] == tokens[1]:
             return None
         return self._plan_rubric(trace_edits(self.finder, *versions), rubrics, path)
@@ -406,6 +394,10 @@ class PlanBuilder:
             self.sources |= zip(bits, self._trace_steps(path), strict=True)
         return self._judges[tokens]
 
+    def _list_tokens(self, side: int, rubric: Rubric) -> set[str]:
+        refs = (ref for check in rubric.checks for ref in _list_refs(check))
+        return {self._find_token(side, ref) for ref in refs}
+
     def _find_token(self, side: int, ref: str) -> str:
         return self.tokens.make_token(self.sides[side].locate(ref))
 
@@ -417,11 +409,8 @@ class PlanBuilder:
             if ref.startswith("judge/"):
                 found.add(_read_model_id(check.params) or _read_model_id(value))
             else:
-                found |= {
-                    model
-                    for inner in read_rubric(value).checks
-                    for model in self._find_judges(inner, side)
-                }
+                inner = (self._find_judges(one, side) for one in read_rubric(value).checks)
+                found = found.union(*inner)
         return found
 
 
@@ -433,12 +422,12 @@ def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:
     for check in rubric.checks:
         if check.inner and (members := build_members(check.inner)):
             by_check.setdefault(check.name, []).extend(members)
-    return tuple(
-        members[0]
-        if len(members) == 1 and isinstance(members[0], int)
-        else Coalition(tuple(members))
-        for members in by_check.values()
-    )
+    return tuple(map(_join_members, by_check.values()))
+
+
+def _join_members(members: Sequence[Coalition | int]) -> Coalition | int:
+    first = members[0]
+    return first if len(members) == 1 and isinstance(first, int) else Coalition(tuple(members))
 
 
 def list_bits(rubric: PlannedRubric) -> int:

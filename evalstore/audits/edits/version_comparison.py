@@ -38,9 +38,6 @@ def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVe
             f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}"
         )
         return Direction.EITHER
-    return join_directions(
-        *(
-            Direction.EITHER if one.certainty is Certainty.ASSUMED else one.direction
-            for one in findings
-        )
-    )
+    if any(one.certainty is Certainty.ASSUMED for one in findings):
+        return Direction.EITHER
+    return join_directions(*(one.direction for one in findings))

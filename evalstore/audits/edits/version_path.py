@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import pairwise, product
 
 from evalstore.audits.values import EditSource, Origin
@@ -109,11 +110,8 @@ class VersionFinder:
 
     def open_questions(self, dataset: Resolved) -> DatasetQuestions:
         """Return the questions of a dataset; versions that name another rubric alone have one collection."""
-        defaults = {
-            key: value
-            for key, value in read_defaults(dataset.artifact.value).items()
-            if key != "rubric_ref"
-        }
+        defaults = dict(read_defaults(dataset.artifact.value))
+        defaults.pop("rubric_ref", None)
         digest = compute_document_digest(
             {**dataset.artifact.value, "version": None, "defaults": defaults}
         )
@@ -178,27 +176,22 @@ class VersionFinder:
         if not self.find_line(old, new):
             found = self._origins.find_origins(None, new.resolved, parts)
             refs = old.resolved.ref, new.resolved.ref
-            return {
-                part: _build_origin(new.resolved.name, refs, origin)
-                for part, origin in found.items()
-            }
+            build = partial(_build_origin, new.resolved.name, refs)
+            return {part: build(origin) for part, origin in found.items()}
         found = self._origins.find_origins(old.resolved, new.resolved, parts)
         labels = [
             old.label,
             *(version.label for version in self._find_between(old, new)),
             new.label,
         ]
-        return {
-            part: _build_origin(new.resolved.name, _find_step(labels, origin), origin)
-            for part, origin in found.items()
-        }
+        steps = {part: _find_step(labels, origin) for part, origin in found.items()}
+        build = partial(_build_origin, new.resolved.name)
+        return {part: build(steps[part], origin) for part, origin in found.items()}
 
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
-        releases = (
-            f"{ref.name}@{release.version}"
-            for release in reversed(self.store.releases(ref.kind, ref.id))
-        )
+        newest_first = reversed(self.store.releases(ref.kind, ref.id))
+        releases = (f"{ref.name}@{release.version}" for release in newest_first)
         # What is recorded of a floating or working reference is most likely in a later release, so
         # look there first.
         if ref.type is not PinType.EXACT:
@@ -228,11 +221,8 @@ class VersionFinder:
         commits = list_file_commits(self.store, paths)
         blobs = self.store.moves.find_blobs({file: file for file in product(commits, paths)})
         contents = (tuple(blobs[commit, path] for path in paths) for commit in commits)
-        first = {
-            content: commit
-            for commit, content in reversed([*zip(commits, contents, strict=True)])
-            if content[0]
-        }
+        oldest_first = reversed([*zip(contents, commits, strict=True)])
+        first = {content: commit for content, commit in oldest_first if content[0]}
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 
     def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
@@ -272,11 +262,8 @@ class VersionFinder:
     def _list_releases_between(self, base: str, tip: str, names: Sequence[Ref]) -> list[Release]:
         """Return the releases in the history of `tip` that are not in that of `base`, without `tip`, oldest first."""
         try:
-            tags = [
-                one
-                for ref in names
-                for one in list_patterns(self.store.tags.grammar, ref.kind, ref.id)
-            ]
+            list_tags = partial(list_patterns, self.store.tags.grammar)
+            tags = [one for ref in names for one in list_tags(ref.kind, ref.id)]
             history = read_file_history(
                 self.store, [ref.path for ref in names], tip, base=base, tags=tags
             )
@@ -330,10 +317,9 @@ def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:
     """Return the releases that a floating reference went through; of several, each names its people."""
     if len(steps) == 1:
         return [*steps]
-    return [
-        replace(step, message=f"{step.origin.new} by {_name_people(step.origin)}, {step.message}")
-        for step in steps
-    ]
+    makers = [f"{step.origin.new} by {_name_people(step.origin)}" for step in steps]
+    named = zip(steps, makers, strict=True)
+    return [replace(step, message=f"{maker}, {step.message}") for step, maker in named]
 
 
 def _name_people(origin: Origin) -> str:

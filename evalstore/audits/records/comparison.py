@@ -31,6 +31,7 @@ from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.records import can_be_graded, has_verdicts, open_record, require_format
 from evalstore.runs.row_index import make_doubled_error
+from evalstore.runs.values import SeriesMean
 from evalstore.statistics import (
     ChangeEstimate,
     Conclusion,
@@ -206,25 +207,22 @@ def compare_configurations(
     """
     wanted = only or {}
     choice = SeriesFilter(wanted)
-    found = [
-        one
-        for one in open_record(path, None)[0].series
-        if choice.is_wanted(Series(**{**wanted, **one.only}))
-    ]
+    series = open_record(path, None)[0].series
+    found = [one for one in series if choice.is_wanted(Series(**{**wanted, **one.only}))]
     if len(found) < 2:  # noqa: PLR2004  # a baseline and what is held against it
         raise RefusedError(
             f"{path.name} holds one configuration{f' of {choice}' if only else ''}, and an audit compares two",
             hint="name the other run behind it; evalstore show prints one by itself",
         )
     base = next((one for one in found if one.is_baseline), found[0])
+
+    def open_one(one: SeriesMean) -> _Record:
+        return open_record(path, SeriesFilter(wanted, exact=one.only))
+
+    others = (one for one in found if one is not base)
     return tuple(
-        _compare_opened(
-            [open_record(path, SeriesFilter(wanted, exact=each.only)) for each in (base, one)],
-            (base.name, one.name),
-            watch=watch,
-        )
-        for one in found
-        if one is not base
+        _compare_opened([open_one(base), open_one(one)], (base.name, one.name), watch=watch)
+        for one in others
     )
 
 

@@ -15,7 +15,7 @@ from evalstore.audits.records.comparison import (
     compare_records,
     find_record_reason,
 )
-from evalstore.audits.values import EditSource, LineEffect
+from evalstore.audits.values import EditSource, LineEffect, MovedQuestion
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import GradedRow, Run
@@ -151,6 +151,11 @@ def _match_rows(
                 yield RowPair(other, row) if side else RowPair(row, other)
 
 
+def _list_traced_edits(question: MovedQuestion) -> Iterator[tuple[EditSource, LineEffect]]:
+    """Yield the edits behind a question that belong to an artifact."""
+    return (pair for pair in question.edits if pair[0].origin.ref is not None)
+
+
 def read_pairs(path_a: Path, path_b: Path, choice: SeriesFilter | None = None) -> PairReader:
     """Compare two files that carry scores, and open their pairs; `compare_records` says what is refused."""
     comparison = compare_records(path_a, path_b, choice=choice)
@@ -181,8 +186,4 @@ def _find_edits(
         return {}, f"no edit is named: {error.message}"
     more = audit.moved_count - len(audit.moved)
     gap = f"of {more:,} questions that moved less, no edit is named" if more else ""
-    edits = {
-        one.id: tuple(pair for pair in one.edits if pair[0].origin.ref is not None)
-        for one in audit.moved
-    }
-    return edits, gap
+    return {one.id: tuple(_list_traced_edits(one)) for one in audit.moved}, gap
