@@ -17,6 +17,8 @@ _SUGGESTED = 5  # names of a hint where none is near
 SLIPS = 2  # of the keyboard; with more it is another word
 _SHORT_WORD = 5  # a word of at most this length allows one slip only
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
+_VOWELS = frozenset("aeiouy")
+_SAID_AFTER_AN = "aefhilmnorsx"  # letters whose names begin with a vowel
 # Names of files that Windows, and git there, keep for devices, whatever follows the first dot.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
 # Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its
@@ -177,6 +179,16 @@ def _count_slips(one: str, other: str) -> int:
 def count_noun(number: int, word: str) -> str:
     """Return `1 rubric`, `1,200 rubrics`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def add_article(noun: str) -> str:
+    """Return a noun after its article as it is said: `a regex`, `an output`, `an llm_judge`.
+
+    A word without a vowel is spelled out: it begins with the name of its first letter.
+    """
+    word = re.split(r"[\s_-]", noun.casefold(), maxsplit=1)[0]
+    letters = _SAID_AFTER_AN if _VOWELS.isdisjoint(word) else "aeio"
+    return f"{'an' if word.startswith(tuple(letters)) else 'a'} {noun}"
 
 
 def is_device_name(name: str) -> bool:

@@ -19,7 +19,7 @@ from evalstore.runs.run_view import CheckCorrection
 from evalstore.scoring.grading import format_exact_ref
 from evalstore.scoring.job import ScoringJob
 from evalstore.statistics import Rate, ShareMoves, UnitTotals, correct_share
-from evalstore.text import make_excerpt
+from evalstore.text import add_article, make_excerpt
 
 _MOST_ROWS = (
     1 << 30
@@ -50,7 +50,7 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
     }
     found = [words for key, words in parts.items() if key in check.params]
     if not find_check_kind(check.kind).is_judgement:
-        found.append(f"a {check.kind} combines several judgements")
+        found.append(f"{add_article(check.kind)} combines several judgements")
     if check.params.get("samples", 1) != 1:
         found.append("it is the mean of several replies")
     if check.negate:

@@ -28,7 +28,7 @@ from evalstore.diff.plain_data import describe_exchange, describe_value, list_di
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
-from evalstore.text import make_printable
+from evalstore.text import add_article, make_printable
 from evalstore.word_diff import compare_words, is_reworded
 
 
@@ -182,6 +182,7 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
     words = {
         "old": old,
         "new": new,
+        "a_new": add_article(new),
         "change": f'"{compare_words(change.old, change.new)}"'
         if is_reworded(change.old, change.new)
         else f"{old} → {new}",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import find_nearest, hide_url_secrets, is_device_name, make_excerpt, make_printable
+from evalstore.text import add_article, find_nearest, hide_url_secrets, is_device_name, make_excerpt, make_printable
 
 
 @given(st.text())
@@ -67,3 +67,10 @@ def test_a_name_that_windows_keeps_for_a_device_is_one_with_any_ending() -> None
     devices = ["con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))]
     assert [name for name in devices if not (is_device_name(name) and is_device_name(f"{name}.jsonl"))] == []
     assert [name for name in ("com0", "com10", "console", "web") if is_device_name(name)] == []
+
+
+@pytest.mark.parametrize(
+    "said", ["a regex", "an llm_judge", "a php_lint", "an output", "a required llm_judge", "an SQL query"]
+)
+def test_an_article_is_that_of_the_word_as_it_is_said(said: str) -> None:
+    assert add_article(said.partition(" ")[2]) == said

@@ -45,6 +45,7 @@ from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
+from evalstore.text import add_article
 
 Edits = Iterator[Change]
 _NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
@@ -336,6 +337,7 @@ def _edit_whole_check(
     script: EditScript, rule: str, after: RubricState, check: CheckState
 ) -> Change:
     added = rule == "check-added"
+    kind = f"required {check.kind}" if check.is_required else check.kind
     whole = [
         check.id,
         make_canonical_demand(check),
@@ -351,8 +353,5 @@ def _edit_whole_check(
         old_pointer=None if added else point_into_check(check),
         new_pointer=point_into_check(check) if added else None,
         token=check.token,
-        words={
-            "check": check.id,
-            "kind": f"required {check.kind}" if check.is_required else check.kind,
-        },
+        words={"check": check.id, "kind": kind, "a_kind": add_article(kind)},
     )

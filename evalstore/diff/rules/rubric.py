@@ -54,7 +54,7 @@ ROWS = (
     ChangeRule(
         id="check-removed",
         direction=BY_COMBINE,
-        message="{check}, a {kind} check, was removed",
+        message="{check}, {a_kind} check, was removed",
         reason="the score includes one fewer check",
         mirror="check-added",
         example="{id: b, kind: must_not_contain, values: [bar]} → nothing",
@@ -73,7 +73,7 @@ ROWS = (
     ChangeRule(
         id="check-kind-changed",
         scope=Scope.CHECK,
-        message="{check} becomes a {new} check (was {old})",
+        message="{check} becomes {a_new} check (was {old})",
         reason="another kind of check grades, and kinds cannot be ordered",
         example="kind: must_contain_any → kind: llm_judge",
         instead="values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same texts pass)",
