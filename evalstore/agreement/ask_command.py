@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalstore.diff import Diff, DiffFinding
-from evalstore.diff.findings import ASKED_RULES
-from evalstore.versions import Bump
+from evalstore.diff import Diff
 
 if TYPE_CHECKING:
     from evalstore.runs import Run
@@ -24,23 +21,13 @@ def suggest_ask_command(diff: Diff, directory: Path) -> str:
 
     Without a run that has the artifact, RUN stands for one.
     """
-    if diff.new.ref is None or not any(map(_is_asked, _iterate_findings(diff.findings))):
+    if diff.new.ref is None or not any(finding.can_be_asked for finding in diff.findings):
         return ""
     name, _, pin = diff.new.ref.partition("@")
     sides = [name] if pin == "worktree" else [diff.old.ref or name, diff.new.ref]
     run = _find_newest_run(directory, name)
     shown = "RUN" if run is None else run.path.relative_to(directory).as_posix()
     return shlex.join(["evalstore", "diff", *sides, "--ask", str(_VERDICTS), "--run", shown])
-
-
-def _iterate_findings(findings: tuple[DiffFinding, ...]) -> Iterator[DiffFinding]:
-    for finding in findings:
-        yield finding
-        yield from _iterate_findings(finding.children)
-
-
-def _is_asked(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR and finding.rule in ASKED_RULES
 
 
 def _find_newest_run(directory: Path, name: str) -> Run | None:

@@ -65,7 +65,8 @@ class Change:
     message. An edit of a judge has both `judges`, one of a dataset the `questions` that it reaches.
     An edit of a reference, or of what is read of a question, has the `imported_diff` of what it
     names or of the checks that read it. `effect` is what an edit of a rubric does, by all that its
-    checks can answer.
+    checks can answer. `is_sent`: judges are asked on both sides, and differ, or are sent what
+    differs.
     """
 
     rule: str
@@ -85,6 +86,7 @@ class Change:
     questions: tuple[QuestionEdit, ...] = ()
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     effect: RubricEffect | None = None
+    is_sent: bool = False
 
     @property
     def is_addition(self) -> bool:
@@ -235,7 +237,8 @@ class ChangeRule:
     Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the
     rule itself where none is named. `example` is an edit that the rule finds at its level,
     `instead` what to do to need less: as an edit, or in words; `since` is the first rule set that
-    has it: under an older one its changes belong to the rule that it `replaces`.
+    has it: under an older one its changes belong to the rule that it `replaces`. `is_sent`: its
+    edits are of what a model is sent.
     """
 
     id: str
@@ -255,3 +258,4 @@ class ChangeRule:
     headline: HeadlineLevel | None = None
     since: int = 1
     replaces: str = UNCLASSIFIED
+    is_sent: bool = False

@@ -109,6 +109,7 @@ def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding
         certainty=rule.certainty,
         message=_write_message(change, rule),
         reason=rule.reason,
+        is_sent=rule.is_sent or change.is_sent,
     )
 
 

@@ -14,17 +14,6 @@ from evalstore.model import Verdict, format_decimal
 from evalstore.notebook import PageValue, format_repr
 from evalstore.versions import Bump
 
-# Edits of what a model is sent: nothing but its replies can show what they move.
-ASKED_RULES = frozenset(
-    {
-        "judge-template-changed",
-        "judge-template-variable-changed",
-        "judge-model-changed",
-        "judge-sampling-changed",
-    }
-    | {"check-variables-changed", "check-statements-changed"}
-)
-
 
 class Direction(StrEnum):
     """Where the score (or the verdict) of one fixed output can go."""
@@ -160,7 +149,8 @@ class DiffFinding(Claim):
     setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
     `after` are the plain values that were exchanged, None being absent: the facts that the message
     states. Of the rubric of questions, it is found in so many `questions`, of which `question_ids`
-    are the first.
+    are the first. `is_sent`: it changes what judges are sent, so only their replies show what it
+    moves.
     """
 
     rule: str
@@ -179,6 +169,7 @@ class DiffFinding(Claim):
     accepted: AcceptedLevel | None = None
     questions: int = 0
     question_ids: tuple[str, ...] = ()
+    is_sent: bool = False
     # They repeat what `old`, `new` and the message say, so two findings that differ in them alone
     # are equal.
     before: Any = field(default=None, compare=False, repr=False)
@@ -191,6 +182,12 @@ class DiffFinding(Claim):
     def is_certain(self) -> bool:
         """Whether something shows it, or it follows by definition; else only replies can tell."""
         return self.certainty is not Certainty.ASSUMED
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether judges, asked before and after the edit (`diff --ask`), would show what it moves."""
+        by_child = any(child.can_be_asked for child in self.children)
+        return self.level is Bump.MAJOR and (self.is_sent or by_child)
 
     @property
     def adjusted(self) -> bool:

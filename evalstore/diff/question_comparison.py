@@ -13,7 +13,7 @@ from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_rubrics import FilledRubric, RubricReaders, RubricReads, fill_rubric
 from evalstore.diff.references import ArtifactLoader
 from evalstore.documents import compute_digest
-from evalstore.model import Kind, select_scoring_part
+from evalstore.model import Kind, Question, select_scoring_part
 from evalstore.versions import Bump
 
 VALUE_RULE = "question-value-changed"
@@ -85,6 +85,8 @@ class QuestionComparison:
             is_unread = change.rule == _REFERENCE
             return _prove_unread(change, compared.values()) if is_unread else change
         results = [compared[pair] for pair in reading]
+        is_sent = any(_is_sent(compared[pair], pair, change.name) for pair in reading)
+        change = replace(change, is_sent=is_sent)
         if change.rule != _REFERENCE or any(_takes_values(one, change.name) for one in results):
             change = replace(change, rule=VALUE_RULE)
         if any(row.get("bundle") is not None for pair in reading for row in pair.rows):
@@ -174,7 +176,8 @@ class QuestionComparison:
         found: dict[str, list[DiffFinding]] = {}
         for finding in diff.findings:
             key = _find_edited_key(finding, (new, old), keys)
-            named = replace(finding, questions=1, question_ids=(pair.id,))
+            is_sent = finding.is_sent and _keeps_outputs(pair)
+            named = replace(finding, questions=1, question_ids=(pair.id,), is_sent=is_sent)
             found.setdefault(key, []).append(named)
         findings = {key: tuple(some) for key, some in found.items()}
         return _ComparedPair((old, new), moved, diff, findings=findings)
@@ -216,6 +219,19 @@ def _takes_values(compared: _ComparedPair, key: str) -> bool:
     return any(
         isinstance(side, RubricReads) and key in side.value_keys for side in compared.readers
     )
+
+
+def _is_sent(compared: _ComparedPair, pair: QuestionEdit, key: str) -> bool:
+    """Whether judges on both sides are sent a key, about stored outputs that answer both."""
+    sides = compared.readers
+    is_judged = all(isinstance(side, RubricReads) and key in side.judged_keys for side in sides)
+    return is_judged and _keeps_outputs(pair)
+
+
+def _keeps_outputs(pair: QuestionEdit) -> bool:
+    """Whether the stored outputs of a question also answer the new one."""
+    old, new = (Question(str(row.get("id")), "", row) for row in pair.rows)
+    return (old.id, old.input_digest) == (new.id, new.input_digest)
 
 
 def _explain_unknown(compared: _ComparedPair, key: str) -> str:
@@ -307,6 +323,7 @@ def add_questions(finding: DiffFinding, other: DiffFinding) -> DiffFinding:
         questions=finding.questions + other.questions,
         question_ids=ids,
         witness=finding.witness or other.witness,
+        is_sent=finding.is_sent or other.is_sent,
     )
 
 

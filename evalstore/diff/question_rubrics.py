@@ -32,14 +32,15 @@ from evalstore.model.question_params import list_question_values
 class RubricReads:
     """The parts of a question that a rubric reads, each with its reader, "" for own checks.
 
-    `value_keys` are the keys that checks take values from; `sources` the keys behind the parameters
-    of checks, by the check's index and the parameter.
+    `value_keys` are the keys that checks take values from; `judged_keys` those that judges are
+    sent; `sources` the keys behind the parameters of checks, by the check's index and the parameter.
     """
 
     ref: str
     value: Mapping[str, Any]
     parts: Mapping[Pointer, str]
     value_keys: frozenset[str]
+    judged_keys: frozenset[str]
     sources: Mapping[tuple[int, str], tuple[str, ...]]
 
     def list_sources(self, index: int, path: str) -> tuple[str, ...]:
@@ -90,6 +91,7 @@ class RubricReaders:
         if rubric is None or any(map(_has_unread_keys, rubric.checks)):
             raise EvalstoreError(f"{ref} cannot be read in full")
         parts: dict[Pointer, str] = {}
+        judged: set[str] = set()
         for check in rubric.checks:
             parts |= dict.fromkeys(KINDS[check.kind].question_parts(check.params), "")
         for check in rubric.checks:
@@ -97,19 +99,20 @@ class RubricReaders:
                 raise EvalstoreError(f"{ref} is nested too deeply")
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
-                nests = check.grading.holds_rubric
-                read = (
-                    self._read_rubric(inner, deep=True).parts
-                    if nests
-                    else self._list_template_parts(inner)
-                )
-                parts |= dict.fromkeys(read, inner)
+                if check.grading.holds_rubric:
+                    nested = self._read_rubric(inner, deep=True)
+                    parts |= dict.fromkeys(nested.parts, inner)
+                    judged |= nested.judged_keys
+                else:
+                    names = self._list_template_names(inner)
+                    parts |= {(name,): inner for name in names}
+                    judged |= {*names}
         keys = (one.key for check in value["checks"] for one in list_question_values(check))
         sources = dict(_list_sources(value, rubric))
-        return RubricReads(ref, value, parts, frozenset(keys), sources)
+        return RubricReads(ref, value, parts, frozenset(keys), frozenset(judged), sources)
 
-    def _list_template_parts(self, ref: str) -> list[Pointer]:
-        """Return the parts of a question that a judge's template reads; raises `EvalstoreError`."""
+    def _list_template_names(self, ref: str) -> list[str]:
+        """Return the keys of a question that a judge's template reads; raises `EvalstoreError`."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
         names = (
             find_template_names(found.value.get("template"))
@@ -118,7 +121,7 @@ class RubricReaders:
         )
         if names is None:
             raise EvalstoreError(f"{ref} floats, or cannot be read")
-        return [(name,) for name in names if name in BUILTIN_VARIABLES]
+        return [name for name in names if name in BUILTIN_VARIABLES]
 
 
 def _has_unread_keys(check: CheckState) -> bool:

@@ -18,8 +18,8 @@ from evalstore.versions import Bump
 ArtifactLoader = Callable[[str], Artifact]
 ArtifactComparer = Callable[[Artifact, Artifact], Diff]
 
-_COMPOSITE = "composite-ref-changed"
-REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
+_JUDGE, _COMPOSITE = "judge-ref-changed", "composite-ref-changed"
+REFERENCES = frozenset({_JUDGE, _COMPOSITE, "question-rubric-ref-changed"})
 # Edits of a rubric that may decide whether an output has a score at all.
 _RULES_OF_UNSCORING = frozenset(
     {
@@ -77,9 +77,10 @@ def import_reference(
             _OTHER if old.name != new.name else "the artifacts are not available"
         )
     try:
-        if old.name != new.name and load(str(new)).former_name != old.name:
-            return change.with_reason(_OTHER)
-        return _import_diff(change, (load(str(old)), load(str(new))), compare)
+        sides = load(str(old)), load(str(new))
+        if old.name != new.name and sides[1].former_name != old.name:
+            return replace(change.with_reason(_OTHER), is_sent=change.rule == _JUDGE)
+        return _import_diff(change, sides, compare)
     except EvalstoreError as error:
         return change.with_reason(error.message)
 

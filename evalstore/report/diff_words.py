@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.findings import ASKED_RULES, ReplyWitness
+from evalstore.diff.findings import ReplyWitness
 from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
@@ -97,11 +97,10 @@ def describe_finding(
     if effect:
         yield "moves", f"{effect} ({certainty})"
     yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
-    is_asked = finding.level is Bump.MAJOR and finding.rule in ASKED_RULES
     # Of other words only replies show what they move; a witness says how far that can be.
-    if finding.witness and not (is_asked and not finding.is_certain):
+    if finding.witness and not (finding.can_be_asked and not finding.is_certain):
         yield "shown by", _describe_witness(finding.witness)
-    elif is_asked:
+    elif finding.can_be_asked:
         yield "shown by", f"the judge's replies: {ask or _NEXT_ASK}"
         if finding.witness:
             yield SUPPOSED, _describe_witness(finding.witness)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ from evalstore.places import find_resource_folder
 Cli = Callable[..., Any]
 JUDGE = """id: tone
 version: 1.0.0
-template: "Kind: {{ statement }} {{ output }}"
+template: "Kind: {{ statement }} {{ context }} {{ output }}"
 variables: [statement]
 model: {id: m}
 """
@@ -35,7 +37,7 @@ scoring: {combine: weighted_avg}
 IDS = [f"q{number:02}" for number in range(12)]
 DATASET = (
     "id: small\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/answer@1.0.0}\nquestions:\n"
-    + "".join(f"  - {{id: {id_}, input: a}}\n" for id_ in IDS)
+    + "".join(f"  - {{id: {id_}, input: a, context: c}}\n" for id_ in IDS)
 )  # fmt: skip
 STRICT = {"q01", "q04", "q07"}  # fail in new words
 TORN = {"q04", "q09"}  # another verdict, asked again in the same words
@@ -176,3 +178,20 @@ def test_the_command_that_asks_names_the_artifact_and_the_newest_run(store: Path
     name.unlink()
     said = " ".join(cli("diff", "rubric/answer", cwd=store).out.split())
     assert "evalstore diff rubric/answer --ask 30 --run RUN" in said
+
+
+def test_what_only_replies_show_is_offered_and_can_be_asked(
+    store: Path, run: Path, cli: Cli, judge_server: Any
+) -> None:
+    (store / "judges/calm.yaml").write_text(JUDGE.replace("id: tone", "id: calm").replace("Kind", "Calm"))
+    assert cli("bump", "judge/calm", cwd=store).code == 0
+    edit(store, "datasets/small.yaml", "{id: q01, input: a, context: c}", "{id: q01, input: a, context: d}")
+    edit(store, "rubrics/answer.yaml", "judge/tone@1.0.0", "judge/calm@1.0.0")
+    for ref, verdicts in (("dataset/small", 1), ("rubric/answer", len(IDS))):
+        said, calls = " ".join(cli("diff", ref, cwd=store).out.split()), judge_server.calls
+        (offer,) = re.findall(f"the judge's replies: evalstore (diff {ref} .*--run {re.escape(str(run))})", said)
+        ran = cli(*shlex.split(offer), "--judge-url", judge_server.url, "--format", "json", cwd=store)
+        assert (read(ran, "diff")["asked"]["verdicts"], judge_server.calls > calls) == (verdicts, True)
+    # An output for another input answers neither.
+    edit(store, "datasets/small.yaml", "{id: q01, input: a,", "{id: q01, input: b,")
+    assert "replies" not in cli("diff", "dataset/small", "--verbose", cwd=store).out

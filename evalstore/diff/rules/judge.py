@@ -143,6 +143,7 @@ _JUDGE_ROWS = (
         example="Is it kind? → Is it kind and calm?",
         instead="{{ output }} → {{{output}}} (other braces, the same text)",
         deciders=(prove_template_equivalent,),
+        is_sent=True,
     ),
     ChangeRule(
         id="judge-template-equivalent",
@@ -160,6 +161,7 @@ _JUDGE_ROWS = (
         example="variables: [criterion] → variables: []",
         instead="variables: [criterion] → variables: [criterion, mood] (one that the template does not use)",
         deciders=(prove_variable_unread,),
+        is_sent=True,
     ),
     _make_row(
         "judge-score-type-changed",
@@ -217,6 +219,7 @@ _JUDGE_ROWS = (
         reason="another model, or one with another system message, gives other scores",
         example="model: {id: small} → model: {id: large}",
         deciders=(_show_advisory,),
+        is_sent=True,
     ),
     _make_row(
         "judge-sampling-changed",
@@ -224,6 +227,7 @@ _JUDGE_ROWS = (
         reason="sampling and other parameters of the request can change the scores",
         example="temperature: 0 → temperature: 1",
         deciders=(_show_advisory,),
+        is_sent=True,
     ),
     ChangeRule(
         id="judge-validation-changed",
@@ -280,6 +284,7 @@ _JURY_ROWS = (
         example="nothing → variables: {criterion: kind}",
         instead="variables: {mood: calm} → nothing (one that no judge's template uses)",
         certainty=Certainty.ASSUMED,
+        is_sent=True,
     ),
     ChangeRule(
         id="check-statements-changed",
@@ -292,6 +297,7 @@ _JURY_ROWS = (
         deciders=(prove_statements_unmoved,),
         shift_scored=bound_statements_shift_scored,
         certainty=Certainty.ASSUMED,
+        is_sent=True,
     ),
     ChangeRule(
         id="jury-member-changed",

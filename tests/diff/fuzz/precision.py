@@ -12,7 +12,6 @@ from random import Random
 from zlib import crc32
 
 from evalstore.diff import Diff, DiffFinding, Direction, ReplyWitness, compare
-from evalstore.diff.findings import ASKED_RULES
 from evalstore.documents import write_canonical
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.versions import Bump
@@ -79,7 +78,7 @@ def judge_case(case: Case, seed: str) -> Judged:
     moving = [one for one in majors if {one.direction, one.verdict_direction} != {Direction.NONE}]
     search = _search(case, diff, random)
     shown = any(one.witness for one in _walk(moving))
-    asks = not shown and bool(moving) and all(_needs_judge(one) for one in moving)
+    asks = not shown and bool(moving) and all(one.can_be_asked for one in moving)
     return Judged(
         case.category,
         diff.required_bump,
@@ -97,11 +96,6 @@ def _walk(findings: list[DiffFinding]) -> Iterator[DiffFinding]:
     for one in findings:
         yield one
         yield from _walk(list(one.children))
-
-
-def _needs_judge(finding: DiffFinding) -> bool:
-    """Whether nobody can show that it moves without asking a judge."""
-    return finding.rule in ASKED_RULES
 
 
 def _search(case: Case, diff: Diff, random: Random) -> _Search:
