@@ -150,7 +150,7 @@ def _average_by_weight(checks: Sequence[CountedCheck]) -> Fraction | None:
 
 
 def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Return numbers over one denominator, and it.
+    """Return numbers over one denominator, and the denominator.
 
     Sums of fractions would be reduced term by term.
     """
@@ -187,7 +187,9 @@ def evaluate(
     *,
     context: CheckContext = NO_CONTEXT,
 ) -> RubricResult:
-    """Grade one output with exact fractions in [0, 1]; what cannot be graded is unscored, never 0.
+    """Grade one output; scores are exact fractions from 0 to 1.
+
+    A check that cannot be graded is unscored, never 0.
 
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then
     passes when its score is at least its threshold; `combine` says how the rubric's score comes of
@@ -219,7 +221,7 @@ def prepare_rubric(
 def prepare_check(
     check: Check, context: CheckContext = NO_CONTEXT
 ) -> Callable[[Sample], CheckResult]:
-    """Return one check as a function of samples: its kind's score, `negate`, then the verdict."""
+    """Return one check as a function of samples: its kind's score, `negate`, the verdict."""
     grade_by_kind = _prepare_kind(check, context)
     too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
     read_part = _prepare_reading(check)

@@ -53,10 +53,10 @@ class GradedExample(NamedTuple):
 def grade_examples(
     kind: Kind, value: Mapping[str, Any], context: CheckContext
 ) -> Iterator[GradedExample]:
-    """Yield each example of a rubric's or a judge's mapping with its result, if it can be read.
+    """Yield each example of a rubric's or a judge's mapping with its result.
 
-    What could not be graded counts only where it decides: without a reply of a judge a failed required check
-    still fails.
+    What cannot be read as a rubric or judge has none. What could not be graded counts only where it
+    decides: without a reply of a judge a failed required check still fails.
     """
     examples = list(read_examples(value))
     if examples:
@@ -79,7 +79,10 @@ def make_grader(
 def make_rubric(
     kind: Kind, value: Mapping[str, Any], context: CheckContext
 ) -> tuple[Rubric, CheckContext]:
-    """Return a rubric's mapping as a rubric, or one check that asks a judge about each question."""
+    """Return a rubric's mapping as a rubric, or one check that asks a judge.
+
+    The question fills the judge's variables.
+    """
     if kind is not Kind.JUDGE:
         return read_rubric(value), context
     judge = Artifact(

@@ -1,4 +1,4 @@
-"""Prepares a judge once, fills its prompts, asks it, and grades its answers, for all checks."""
+"""Prepares a judge once, fills its prompts, asks it, and grades its answers: only here."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class JudgeAnswer:
 def prepare_judge(
     ref: str, context: CheckContext, *, model: Mapping[str, Any], variable_names: Collection[str]
 ) -> PreparedJudge | Grade:
-    """Return the judge that `ref` names, ready to be asked, or the grade of all outputs without it.
+    """Return the judge that `ref` names, ready to be asked, or every output's grade without it.
 
     `model` is what the check says of it and wins field by field, `variable_names` those that the
     check fills. Raises `RefError` for a judge that is not there and `SchemaError` for a file that

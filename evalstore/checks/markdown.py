@@ -66,11 +66,11 @@ def count_by_lines(text: str) -> MarkdownShape:
 
 
 def count_by_commonmark(text: str) -> MarkdownShape:
-    """Count what CommonMark sees, also in lists and quotes; `LimitError` for too large a text.
+    """Count what a CommonMark parser sees, also in lists and quotes.
 
-    Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link
-    definitions are none.
-    Front matter is left out: to a parser its last line would make a heading of it.
+    `LimitError` for too large a text. Code blocks are fenced and indented ones. Paragraphs include
+    those of tight lists. Link definitions are none. Front matter is left out: to a parser its last
+    line would make a heading of it.
     """
     from markdown_it import __version__
 
@@ -105,16 +105,16 @@ def find_fenced_blocks(text: str) -> list[FencedBlock]:
 
 
 def _read_language(info: str) -> str:
-    """Return the first word: tools write a title, a file's name or line numbers behind it."""
+    """Return the first word: behind it tools write a title, a file's name or line numbers."""
     word = _LANGUAGE.match(info.strip())
     return word[0].lower() if word else ""
 
 
 def _find_front_matter_end(text: str) -> int:
-    """Return where front matter ends, between two marks on the first lines; 0 without any.
+    """Return where front matter ends (YAML or TOML, on the first lines, between two marks).
 
-    What stands between two rules is text, so a mapping is asked for: a key in the first line that
-    says something.
+    0 without. What stands between two rules is text, so a mapping is asked for: a key in the first
+    line that says something.
     """
     first, *rows = text.splitlines(keepends=True) or [""]
     closers = _CLOSERS.get(first.removeprefix("\ufeff").rstrip(), ())

@@ -45,7 +45,7 @@ class LintResult:
 
 
 def find_commonmark_blocks(text: str) -> list[str]:
-    """Return the fenced blocks of php as CommonMark sees them; the last may lack its closing fence.
+    """Return the fenced blocks whose language is php; the last may lack its closing fence.
 
     `LimitError` for a text beyond the parser's limits.
     """
@@ -53,7 +53,7 @@ def find_commonmark_blocks(text: str) -> list[str]:
 
 
 def find_legacy_blocks(text: str) -> list[str]:
-    """Return what is between a line with ```` ```php ```` in it and the next ```` ``` ````.
+    """Return what is between each line with ```` ```php ```` in it and the next ```` ``` ````.
 
     The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none.
     """
@@ -90,7 +90,10 @@ def find_php_engine() -> PhpEngine | None:
 
 
 def find_php() -> str | None:
-    """Return the absolute path of `php`, but not of one in the current folder."""
+    """Return the absolute path of `php`.
+
+    One that the current folder would supply does not count.
+    """
     path = shutil.which("php")
     return path if path is not None and Path(path).is_absolute() else None
 

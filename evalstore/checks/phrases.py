@@ -12,7 +12,7 @@ PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
 
 
 class Phrase(NamedTuple):
-    """A text to look for, as it is where `is_exact`, else with the output in lower case."""
+    """A text to look for: in the output as it is if `is_exact`, else both in lower case."""
 
     text: str
     is_exact: bool

@@ -40,7 +40,7 @@ _TYPE_NAMES = {
 def fill_from_question(
     params: Mapping[str, Any], places: tuple[QuestionValue, ...], question: Question | None
 ) -> Mapping[str, Any] | Grade:
-    """Return a check with the question's values, or its grade without a value of the right type."""
+    """Return a check with the question's values, or its grade if one is missing or a misfit."""
     row = question.row if question else {}
     for place in places:
         if is_empty(row.get(place.key)):
@@ -138,12 +138,12 @@ def find_value_problems(kind: str, at: Pointer, value: Any) -> Iterator[ValuePro
 
 
 def find_wanted_type(kind: str, at: Pointer) -> str:
-    """Return what a parameter takes, in words: a list, a text, a whole number, a JSON Schema."""
+    """Return what a parameter takes from a question, in words, such as a list or a whole number."""
     return _TYPE_NAMES.get(_find_param(kind, str(at[0]), inner=len(at) > 1).type, "a JSON Schema")
 
 
 class _Param(NamedTuple):
-    """A parameter without `from`: its schema, its values' type, and whether they have names."""
+    """A parameter without `from`: its schema, its values' type, and if these are named mappings."""
 
     schema: Schema
     type: str

@@ -1,4 +1,4 @@
-"""Reads what a judge's model replied: a score in [0, 1], that none applies, or a problem."""
+"""Reads a judge's reply: a score in [0, 1] and words, that none applies, or a problem."""
 
 from __future__ import annotations
 
@@ -65,6 +65,8 @@ _Answer = Fraction | str | None
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
     """What a reply says: a score in [0, 1] and the judge's words, or the problem in words.
+
+    Then there is no score.
 
     `level` is the name of the level that has the score, where the judge gives levels. A judge that
     says `n/a` gave an answer without a score (`is_applicable` is False), with its words.
@@ -213,7 +215,7 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
 
 
 def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
-    """Return where a text gives another score than the JSON before it, as `Score: 2`; or ""."""
+    """Return where a text gives another score than the JSON before it, as `Score: 2`; else ""."""
     names = (
         "|".join(map(re.escape, judge.levels or {}))
         or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
@@ -229,7 +231,7 @@ def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
 
 
 def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
-    """Return the `response_format` of a request for JSON: the judge's words, then the answer.
+    """Return the `response_format` of a request for JSON: first the judge's words, then the answer.
 
     `may_be_idle`: it allows the answer that the question does not apply, too.
     """
@@ -390,7 +392,10 @@ def _read_captured(judge: Judge, capture: str) -> _Answer:
 
 
 def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[_Answer, str] | None:
-    """Return the score of a text, or the problem, and the captured text; None without any."""
+    """Return the score in a text, or the problem, and the captured text.
+
+    None if nothing is captured.
+    """
     matcher = _compile(pattern)
     if isinstance(matcher, str):
         return f"reply_pattern: {matcher}", ""
@@ -481,9 +486,9 @@ def _quote_excerpt(text: str) -> str:
 
 
 def is_pattern_idle(judge: Judge) -> bool:
-    """Whether no text that the judge's pattern captures is provably an answer.
+    """Whether it is proved that no text which the judge's pattern captures is an answer.
 
-    It is False where nobody can say.
+    False where that is not known.
     """
     pattern = judge.reply_pattern
     return (

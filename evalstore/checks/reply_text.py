@@ -132,7 +132,7 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
 
 
 def _holds_pair(output: str, key: str, value: Any) -> bool:
-    """Whether a text gives the key this value, as JSON, Python, YAML, XML, a table or prose."""
+    """Whether a text gives the key this value in any notation: JSON, Python, YAML, XML, prose."""
     plain = _ESCAPED_CHAR.sub(lambda match: chr(int(match[1], 16)), output)
     stated = re.compile(rf"(?<![^\W_]){re.escape(key)}{_ASSIGNMENT}", re.IGNORECASE)
     return any(_begins_with(plain, match.end(), value) for match in stated.finditer(plain))
@@ -148,7 +148,7 @@ def _begins_with(text: str, start: int, value: Any) -> bool:
 
 
 def read_plain_object(text: str) -> dict[str, Any] | None:
-    """Read a text that is one flat object written outside JSON's rules; None without one.
+    """Read a text that is one flat object as models write it outside JSON's rules; None for others.
 
     Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the
     brace. No key is there twice.

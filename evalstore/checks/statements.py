@@ -21,7 +21,10 @@ class Statement(NamedTuple):
 
 
 def read_statements(listed: Any) -> tuple[Statement, ...]:
-    """Read texts, or mappings `{text, weight?, id?}`; without an id, the number is the name."""
+    """Read texts, or mappings `{text, weight?, id?}`.
+
+    Without an id, its number from 1 is the name.
+    """
     if not isinstance(listed, list | tuple):
         raise TypeError("each is not a list of statements")
     return tuple(_read_statement(str(number), item) for number, item in enumerate(listed, 1))
@@ -51,7 +54,7 @@ class StatementSum(NamedTuple):
 
 
 def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> StatementSum:
-    """Return how statements' scores become one, if `find_weight_problem` finds nothing.
+    """Return how statements' scores become one; `find_weight_problem` must find nothing wrong.
 
     `mean` is weighted over |w|, and a statement of negative weight counts 1 - its score; `points`
     are those that are reached, over all that can be.
@@ -65,7 +68,7 @@ def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> Stat
 
 
 def find_weight_problem(aggregate: str, statements: Sequence[Statement]) -> str:
-    """Return why the statements' weights make no score; empty when they do, or without any."""
+    """Return why the statements' weights make no score; empty if they do, or without statements."""
     if not statements:
         return ""
     if aggregate == "points" and not any(one.weight > 0 for one in statements):

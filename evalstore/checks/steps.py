@@ -227,7 +227,10 @@ def _find_path_problems(options: Params) -> Iterator[CheckProblem]:
 
 
 def _wrap_json(text: str, options: Params) -> str:
-    """Return JSON with the text at a path of keys and of first or last places."""
+    """Return JSON with the text at a path.
+
+    The text itself for a path with other places than 0 and -1.
+    """
     value: Any = text
     if options.get("type") in {"number", "boolean"}:
         try:

@@ -97,7 +97,7 @@ def compile_template(template: str) -> Template | str:
 
 
 def fill_template(template: Template, values: Mapping[str, str]) -> str:
-    """Fill in the text of every name, never as a template.
+    """Fill in the text of every name; a text is never read as a template.
 
     `LimitError` if it gets too long.
 

@@ -1,4 +1,4 @@
-"""Recorded tool calls against what is asked of them: which, how many, in which order."""
+"""Recorded tool calls compared with what is asked of them: which, how many, in which order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Places = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """One entry: which calls it means, and how many may be; `most` is None without a limit."""
+    """One entry: which calls it means, and how many of them there may be.
+
+    `most` is None for no limit.
+    """
 
     name: str
     args: Mapping[str, Any] | None = None
@@ -33,7 +36,10 @@ class ToolEntry:
     most: int | None = None
 
     def is_match(self, call: ToolCall) -> bool:
-        """Whether the call has the entry's name and fits its arguments, which are a mapping."""
+        """Whether the call has the entry's name and fits its arguments.
+
+        Arguments that are not a mapping fit none.
+        """
         if call.name != self.name:
             return False
         return self.args is None or _fits_args(self.args, call.args, exact=self.exact)
@@ -133,7 +139,7 @@ def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
 
 
 def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
-    """Return the place of the first call that is one too many, if each tool takes all it can.
+    """Return the place of the first call too many if each tool in turn takes all it can, else None.
 
     A tool can take as many calls as its `most` says, or else its `least`.
     """

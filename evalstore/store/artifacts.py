@@ -24,12 +24,15 @@ _PLAIN_VERSION = re.compile(
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
-    """Parse the file of `ref`; `LoadError` for another id, or without a version."""
+    """Parse the file of `ref`; `LoadError` at its place for another id, or without a version."""
     return make_artifact(ref, read_yaml(data, file))
 
 
 def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
-    """Return the version in the file of `ref`, often without parsing; else as `read_artifact`."""
+    """Return the version in the file of `ref`; raises as `read_artifact`.
+
+    The file is parsed only where its version is not plain to see.
+    """
     values = _VERSION_KEY.findall(data)
     plain = _PLAIN_VERSION.fullmatch(values[0]) if len(values) == 1 else None
     version = find_version(plain[2].decode("ascii")) if plain else None

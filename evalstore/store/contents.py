@@ -88,7 +88,8 @@ class StoreReader:
     def open(cls, path: Path | str) -> Self:
         """Open the store of a folder: marked by evalstore.yaml, else the repository's root.
 
-        Raises `GitError` outside a repository and `LoadError` for settings that cannot be read.
+        The marked folder is the one named or one above it. Raises `GitError` outside a repository
+        and `LoadError` for settings that cannot be read.
         """
         if not isinstance(path, str | Path):
             raise ArgumentError.from_value("the folder of a store", path, (str, Path))
@@ -127,7 +128,7 @@ class StoreReader:
 
     @property
     def lock(self) -> Lock:
-        """The content of evalstore.lock; `LoadError` when evalstore did not write it so."""
+        """The content of evalstore.lock; `LoadError` if it is not as evalstore writes it."""
         if self._lock is None:
             data = self.read_root_file(LOCK_FILE, LOCK_LIMIT)
             self._lock = NO_LOCK if data is None else read_lock(data)
@@ -144,9 +145,10 @@ class StoreReader:
         return replace(self, tags=Tags(self.git, TagGrammar.from_prefix(prefix)))
 
     def with_worktree(self, pins: str | None = WorktreePins.UNRELEASED) -> Self:
-        """Return the same store, reading files for references without a release (`"all"`: all).
+        """Return the same store, which reads files for references without a release.
 
-        What was read so is known as `<kind>/<id>@worktree`. Closing either store closes both.
+        With `"all"` it reads files for every reference. What was read so is known as
+        `<kind>/<id>@worktree`. Closing either store closes both.
         """
         if pins is not None and pins not in {*WorktreePins}:
             raise UsageError(
@@ -157,7 +159,7 @@ class StoreReader:
         return view
 
     def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
-        """Return released versions of one artifact, a kind or all, by one call to git."""
+        """Return the releases of one artifact, a kind or all, ascending, by one call to git."""
         return self.tags.list_releases(kind, id)
 
     def group_releases(self) -> dict[str, tuple[Release, ...]]:
@@ -167,7 +169,7 @@ class StoreReader:
         }
 
     def working(self) -> list[Ref]:
-        """Return the artifacts on disk as `@worktree` references, without links."""
+        """Return the artifacts on disk as `@worktree` references, without links or other names."""
         return list(self._iterate_working())
 
     def has_working_file(self) -> bool:
@@ -183,7 +185,7 @@ class StoreReader:
                     yield Ref(kind, name[:-5], "worktree", PinType.WORKTREE)
 
     def list_recorded_tags(self) -> list[str]:
-        """Return the tag of every release that a ledger of HEAD records, in order."""
+        """Return the tag of every release in HEAD's ledgers, in order, even if it is not here."""
         names = self.ledgers.list_names()
         self.ledgers.expect(names)
         lines = (
@@ -192,7 +194,7 @@ class StoreReader:
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
 
     def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a file at the store's root, from disk or (if bare) HEAD; None without."""
+        """Return a file at the store's root, from disk or (if bare) from HEAD; None without one."""
         return read_root_file(
             self.repository,
             self.objects,
@@ -225,7 +227,7 @@ class StoreReader:
         return read_commit(self.objects, oid)
 
     def forget(self, head: str | None = None) -> None:
-        """Forget tags, ledgers and the lock, which this process has changed.
+        """Forget tags, ledgers and the lock, which this process has changed: they are read again.
 
         `head` is the commit that is checked out, where somebody has just asked.
         """

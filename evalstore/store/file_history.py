@@ -33,12 +33,12 @@ class FileHistory:
     cut: frozenset[str] = frozenset()
 
     def list_roots(self) -> list[str]:
-        """Return the first commits: without parents, or with one before the base."""
+        """Return this history's first commits: without parents, or with one before the base."""
         known = self.commits.keys()
         return [oid for oid, parents in self.commits.items() if not parents or {*parents} - known]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
-        """Return a commit and its ancestors here, save those in `stop` and behind them."""
+        """Return a commit and its ancestors in this history, save those in `stop` and theirs."""
         found = {} if oid in stop else {oid: None}
         waiting = list(found)
         while waiting:
@@ -57,7 +57,7 @@ def read_file_history(
     base: str | None = None,
     tags: Sequence[str] = (),
 ) -> FileHistory:
-    """Return the history of files (relative to the store) after `base` up to `tip`.
+    """Return the history of files (relative to the store) from `base`, itself not in it, to `tip`.
 
     A merge is in it where its file differs from that of every parent, or where it joins two lines
     that changed it. Commits named by a tag that matches one of the patterns `tags` are in it as
@@ -87,7 +87,7 @@ def read_file_history(
 
 
 def _may_have_moved(store: StoreReader, oid: str) -> bool:
-    """Whether the store may have been elsewhere before a commit, by the parents' trees."""
+    """Whether the store may have been elsewhere before a commit: its parents lack it here."""
     lost = store.repository.shallow and oid in read_shallow_commits(store.git)
     parents = [] if lost else read_parents(store.objects, oid)
     return any(store.moves.find_prefix(parent) != store.prefix for parent in parents)

@@ -82,7 +82,7 @@ class _PlannedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExampleRun:
-    """The example's first score: its run's path, the score in [0, 1], what to score with."""
+    """The example's first score: its run's path from the root, its score in [0, 1], its inputs."""
 
     run: str
     score: Fraction | None
@@ -92,7 +92,7 @@ class ExampleRun:
 
 @dataclass(frozen=True, slots=True)
 class CreatedStore:
-    """The result of `init`, files by path from `root`; `merged` got what was missing.
+    """The result of `init`, files by path from `root`; `merged` ones got what they lacked.
 
     `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
     `example` is there when one of each artifact was written, too.

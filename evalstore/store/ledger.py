@@ -1,6 +1,6 @@
-"""Reads the ledgers of HEAD: for each release a line with version and file's SHA-256.
+"""Reads the ledgers of HEAD: a line for each release, `<version> <SHA-256 of the file's bytes>`.
 
-Behind a release whose tag was signed stands ` signed`.
+The line of a release whose tag was signed ends in ` signed`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LedgerLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One ledger: its lines, each version's first line, and the unreadable lines' numbers."""
+    """One ledger: its lines, each version's first line, and the numbers of unreadable lines."""
 
     raw: tuple[bytes, ...] = ()
     lines: tuple[LedgerLine, ...] = ()
@@ -75,7 +75,7 @@ class Ledgers:
     )  # by its blob: thousands of releases ask for the same one
 
     def read(self, name: str) -> Ledger:
-        """Return the ledger of `<kind>/<id>`, perhaps empty; `RefusedError` for a link."""
+        """Return the ledger of `<kind>/<id>`, empty without one; `RefusedError` for a link."""
         if name not in self._by_name:
             blob = self._blobs.get(name)
             self._by_name[name] = (
@@ -100,7 +100,10 @@ class Ledgers:
                 self.objects.expect(found[name] for name in asked if name in found)
 
     def read_at(self, commit: str, name: str) -> Ledger:
-        """Return the ledger of `<kind>/<id>` at a commit ("": before the first)."""
+        """Return the ledger of `<kind>/<id>` at a commit ("": before the first).
+
+        The store may have been elsewhere then.
+        """
         blob = find_file(self.objects, commit, self.locate(name)) if commit else None
         if (
             commit
@@ -142,7 +145,7 @@ class Ledgers:
         return f"{self.moves.prefix}{locate_ledger(name)}"
 
     def forget(self, head: str | None) -> None:
-        """Forget the ledgers, because HEAD has moved, to `head` if that is known."""
+        """Forget the ledgers, as HEAD has moved, to `head` if known; they are read again later."""
         self._head, self._names = head, None
         self._by_name.clear()
         self._blobs.clear()
@@ -154,7 +157,7 @@ class Ledgers:
 
 
 def list_ledgers(objects: ObjectReader, commit: str, prefix: str) -> dict[str, TreeEntry]:
-    """Return by `<kind>/<id>` what is in the places of ledgers at a commit."""
+    """Return by `<kind>/<id>` what is in the places of ledgers, in a store with this prefix."""
     ledgers: dict[str, TreeEntry] = {}
     for kind in Kind:
         entries = list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")

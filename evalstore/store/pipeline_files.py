@@ -1,4 +1,7 @@
-"""The files by which CI systems, pre-commit and git run evalstore in a repository."""
+"""The files by which CI systems, pre-commit and git run evalstore.
+
+`prefix` is the store's folder in the repository.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def write_github(prefix: str, branch: str) -> bytes:
-    """Return a workflow of GitHub: the gate, and the release job of `branch`."""
+    """Return a workflow of GitHub: the gate, and the release job of `branch`, the default."""
     return _fill_template("github.yml", prefix, branch)
 
 
@@ -63,7 +66,7 @@ def write_gitlab_root(old: bytes | None) -> bytes:
 
 
 def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
-    """Return pre-commit's configuration with the gate on `git push`; `old` stays."""
+    """Return pre-commit's configuration with the gate on `git push`; all else in `old` stays."""
     store = f" -C {shlex.quote(prefix.rstrip('/'))}" if prefix else ""
     hook = {
         "id": _HOOK,
@@ -89,7 +92,7 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
 
 
 def write_attributes(old: bytes | None, prefix: str, *, diff: bool, merge: bool) -> bytes:
-    """Return git's attributes with the drivers for a store's files; `old` stays."""
+    """Return git's attributes with the drivers for a store's files; every line in `old` stays."""
     old = old or b""
     rows = (*(_DIFFED if diff else ()), *(_MERGED if merge else ()))
     wanted = [

@@ -1,4 +1,4 @@
-"""Indexes a dataset's questions by id: small ones in memory, rows in a database."""
+"""Indexes a dataset's questions by id: small datasets in memory, row files in a database."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _COLUMNS = "number, id, pickled, line"
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """The number of questions, and functions that find one by id, and list them.
+    """The number of questions, and functions that find one by id, and list ids and questions.
 
-    `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id
-    which are no questions, and why.
+    `find` also gives the question's position, from 0. `rubric_refs` are the rubrics that they name,
+    each once, as they first come; `broken` says by id which are no questions, and why.
     """
 
     count: int
@@ -49,7 +49,7 @@ def open_question_index(
 
 
 def check_ids(resolved: Resolved, store: ArtifactStore) -> None:
-    """Raise `RefusedError` where two questions have one id, as no output could tell."""
+    """Raise `RefusedError` where two questions have one id: an output could answer either."""
     with open_question_index(resolved, store):
         pass
 
@@ -73,7 +73,7 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
 
 @contextmanager
 def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]:
-    """Index a file's questions in a temporary SQLite file, which keeps memory small."""
+    """Index a file's questions in a temporary SQLite file: memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")

@@ -21,9 +21,10 @@ _TAG = re.compile(rb"object ([0-9a-f]{40}|[0-9a-f]{64})\ntype commit\ntag ([^\n]
 
 
 class ReleaseFile(NamedTuple):
-    """The file of a release: a flawless tag, its bytes, the file's path, blob and bytes.
+    """The file of a release: a flawless tag, its object's bytes, the file's path, blob and bytes.
 
-    Every hash was checked: of the tag object, the commit, the trees and the file.
+    Path and blob are those at the release's commit. Every hash was checked: of the tag object, the
+    commit, the trees and the file.
     """
 
     tag: GitTag
@@ -57,7 +58,10 @@ class ReleaseReader:
         self._expected |= {name: (sequence, index) for index, (name, _) in enumerate(sequence)}
 
     def find(self, name: str) -> ReleaseFile | None:
-        """Return an expected release by its tag's name; it may be forgotten later."""
+        """Return an expected release by its tag's name.
+
+        It may be forgotten after the next few hundred.
+        """
         if (expected := self._expected.get(name)) and name not in self._read:
             sequence, start = expected
             batch = dict(sequence[start : start + _BATCH])

@@ -61,7 +61,10 @@ class Remotes:
     settings: Mapping[str, str]
 
     def find_for_branch(self, branch: str) -> Remote | None:
-        """Return the remote that git pushes a branch to by default; None if unclear."""
+        """Return the remote that git pushes a branch to by default; None if that is unclear.
+
+        It is unclear without a remote, or with a choice of several.
+        """
         # The order of git itself: git-config(1), `branch.<name>.pushRemote`.
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
@@ -127,7 +130,7 @@ def push_refs(
 
 
 def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
-    """Return the tags of a remote, each object by name; `CommandError` without an answer."""
+    """Return the object of each tag of a remote, by name; `CommandError` without an answer."""
     refs = list_remote_refs(git, repository, remote, "--tags")
     return {name.removeprefix(TAG_REFS): oid for name, oid in refs.items()}
 
@@ -135,7 +138,7 @@ def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[s
 def list_remote_refs(
     git: Git, repository: Repository, remote: Remote, *kinds: str
 ) -> dict[str, str]:
-    """Return a remote's refs, of `--tags` or `--heads` or all, each object by full name."""
+    """Return the object of each ref of a remote by full name: `--tags`, `--heads` or all."""
     out = _ask_remote(git, repository, remote, "ls-remote", *kinds, "--refs")
     lines = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\n"))
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
@@ -144,7 +147,7 @@ def list_remote_refs(
 def fetch_objects(
     git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]
 ) -> None:
-    """Fetch what a remote's refs point at, without refs; `known` commits are not sent."""
+    """Fetch what a remote's refs point at, and no ref; `known` commits need not be sent again."""
     options = (
         "--quiet",
         "--no-tags",
@@ -185,7 +188,7 @@ def describe_fetch(
     *,
     holds_file: Callable[[RecordedRelease, str], bool] = lambda _, __: False,
 ) -> str:
-    """Say how a clone gets tags of releases: from where, who pushes them, of which commit.
+    """Say how a clone gets tags of releases: from where, who can push them, or of which commit.
 
     "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file
     that was released.
@@ -244,7 +247,7 @@ def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
 
 
 def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str]:
-    """Return the remote-tracking branches of pushed refs, and their objects now."""
+    """Return the remote-tracking branches of pushed refs, and the objects that they name now."""
     if not remote.is_tracked:
         return {}
     branches = [name for name in refs if name.startswith(BRANCH_REFS)]

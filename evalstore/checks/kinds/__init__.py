@@ -51,7 +51,7 @@ def _ask_no_judge(_: Params) -> JudgeInputs | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckKind:
-    """One kind: how it grades, and the facts that any room asks for; they hold for all its checks.
+    """One kind: how it grades, and facts that other rooms ask for, which hold for all its checks.
 
     `prepare_grading(params, context)` returns a check as a function of samples, before `negate` and
     `threshold`, with all done once that can be; `find_problems(params)` yields what a schema cannot

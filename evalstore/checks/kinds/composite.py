@@ -31,10 +31,10 @@ from evalstore.text import make_excerpt
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
-    """Grade with the rubric that `rubric_ref` names; one with a composite is unscored (error).
+    """Grade with the rubric that `rubric_ref` names.
 
-    An inner rubric without a score is missing where nothing but missing kept it from one, else an
-    error.
+    One with a composite inside is unscored (error). An inner rubric without a score is missing
+    where nothing but missing kept it from one, else an error.
     """
     ref = params["rubric_ref"]
     rubric = _load_rubric(ref, context)

@@ -17,10 +17,10 @@ _FORMATS = frozenset({"json", "text"})
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
-    """Return the grade of the JSON's value: no JSON fails, too large JSON is unscored (error).
+    """Return the grade of the JSON's value.
 
-    Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only
-    four white spaces.
+    No JSON fails, JSON beyond the limits is unscored (error). Strict JSON (RFC 8259) has no key
+    twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
     """
     # A file may begin with one, and its reader takes it; a text that is graded may not, as in
     # `JSON.parse`.
@@ -40,7 +40,7 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Test the limits (code points of the stripped output), then the check's or question's format.
+    """Test the limits (code points, stripped), then the format of the check, else of the question.
 
     With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than
     evalstore reads leaves it unscored (error).

@@ -1,4 +1,4 @@
-"""json_schema: JSON in the output meets a schema, or has the fields that the question expects."""
+"""json_schema: the output's JSON is valid by a schema, or has the fields of the question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Read the JSON of the output strictly, then check it against `schema`, or fields by question.
+    """Read the output's JSON strictly, then check it by `schema`, or its fields by the question.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced
     block marked `json`, else the first fenced block, as CommonMark sees them; `auto`, the fenced
@@ -46,7 +46,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what keeps the schema from being applied, idle keywords, and fields named twice."""
+    """Yield what keeps the schema from being applied, what is idle, and fields named twice."""
     if params.get("schema") is False:
         yield CheckProblem(
             ("schema",),

@@ -103,7 +103,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what keeps the judges from being asked, equal members, and variables nobody reads."""
+    """Yield what keeps the judges from being asked, equal members, and variables nothing reads."""
     samples, weights, refs = (
         _read_sample_count(params),
         _read_weights(params),

@@ -17,7 +17,10 @@ _BLANKS = " \t\xa0"  # a line break may be looked for on purpose
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Count the values found, each once however often it is listed; nothing is normalised."""
+    """Count the values found, each once however often it is listed.
+
+    Nothing is trimmed or normalised.
+    """
     written, needed = dict.fromkeys(params["values"]), params.get("min_matches", 1)
     exact = params.get("case_sensitive", False)
     values = tuple(written if exact else (value.lower() for value in written))

@@ -20,7 +20,10 @@ _NO_CODE = {
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Lint the blocks in order: a broken one fails, else one that cannot be judged is an error."""
+    """Lint the blocks in order: a broken one fails.
+
+    Else an undecided one leaves the check unscored.
+    """
     without, find_blocks = (
         _NO_CODE[params.get("on_no_code", "pass")],
         DIALECTS[params.get("dialect", "commonmark")],

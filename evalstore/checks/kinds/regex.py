@@ -1,4 +1,4 @@
-"""regex: the output has a match of the pattern; a pattern that takes too long is unscored."""
+"""regex: the output has a match of the pattern; a pattern that takes too many steps is unscored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield why the pattern does not compile, or where it differs from Python's `re`."""
+    """Yield why the pattern does not compile, or where its meaning differs from Python's `re`."""
     matcher = _compile(params)
     if isinstance(matcher, str):
         yield CheckProblem(

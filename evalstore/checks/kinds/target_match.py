@@ -1,4 +1,4 @@
-"""target_match: the output, after `on`, is one of the targets, as text or as a near number."""
+"""target_match: the output, as `on` leaves it, is a target: as text, or as a near number."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def list_expected_targets(row: Mapping[str, Any]) -> Sequence[Any]:
-    """Return what a question expects: its `expected`, or of a mapping what is under `reference`."""
+    """Return what a question expects: its `expected`, one or many, or a mapping's `reference`."""
     expected = row.get(_KEY)
     if isinstance(expected, Mapping):
         expected = expected.get(_REFERENCE)
@@ -86,7 +86,10 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 
 def read_target(target: Any, params: Mapping[str, Any]) -> str:
-    """Return a target as it is compared with a text; `TypeError` if it is no text or number."""
+    """Return a target as it is compared with a text.
+
+    `TypeError` if it is neither text nor number.
+    """
     if isinstance(target, bool) or not isinstance(target, str | int | float | Decimal):
         raise TypeError("a target is not a text or a number")
     text = target if isinstance(target, str) else write_canonical(target)
@@ -94,7 +97,10 @@ def read_target(target: Any, params: Mapping[str, Any]) -> str:
 
 
 def read_range(target: str, params: Mapping[str, Any]) -> TargetRange | None:
-    """Return the numbers that count as this target; None if it is not a number, or too long."""
+    """Return the numbers that count as this target.
+
+    None if it is not a number or has too many digits.
+    """
     number = read_number(target)
     if number is None or len(target) > _TARGET_DIGITS or abs(number.adjusted()) > _TARGET_EXPONENT:
         return None
@@ -105,7 +111,10 @@ def read_range(target: str, params: Mapping[str, Any]) -> TargetRange | None:
 
 
 def read_number(text: str) -> Decimal | None:
-    """Return the decimal that a text is, with an exponent of at most six digits; None without."""
+    """Return the decimal that a text is, with an exponent of at most six digits.
+
+    None for other texts.
+    """
     found = _NUMBER.fullmatch(text)
     return Decimal(found[1]) if found else None
 

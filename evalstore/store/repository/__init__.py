@@ -1,1 +1,1 @@
-"""The repository itself: git as a program, its objects, trees and index."""
+"""The repository itself: git as a program, its objects, trees and index; nothing of evalstore."""

@@ -25,7 +25,7 @@ class ConfigSetting(NamedTuple):
 
 
 def read_config(git: Git) -> list[ConfigSetting]:
-    """Return all settings of the user and the repository in order, ours last.
+    """Return all settings of the user and the repository, each before what overrides it, ours last.
 
     Section and variable of a key are in lower case.
     """
@@ -33,9 +33,9 @@ def read_config(git: Git) -> list[ConfigSetting]:
 
 
 def find_remote(git: Git) -> tuple[str, str]:
-    """Return the remote of releases ("" without one), and its name for `git fetch`.
+    """Return the remote that releases come from ("" without one), and its name for `git fetch`.
 
-    git takes the one that is called origin, where it is the only one.
+    That name is "" where the only remote is origin, which git takes by itself.
     """
     keys = (
         key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url")
@@ -46,7 +46,7 @@ def find_remote(git: Git) -> tuple[str, str]:
 
 
 def find_extra_headers(git: Git) -> list[ConfigSetting]:
-    """Return the HTTP headers in the repository's config, as build servers set them."""
+    """Return the HTTP headers in the repository's own config: build servers pass tokens in them."""
     return _find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 
 def can_sync_all() -> bool:
-    """Whether this system can sync a whole file system (Linux's syncfs(2))."""
+    """Whether this system can sync a whole file system and wait for it (Linux's syncfs(2))."""
     return _find_syncfs() is not None
 
 
 def wait_for_disk(folder: Path) -> None:
-    """Wait until all that was written is on the disk of a folder; `OSError` if that fails."""
+    """Wait until all written to a folder's file system is on disk; `OSError` if that fails."""
     syncfs = _find_syncfs()
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Git's two environments: sealed, so that no repository runs anything, or the user's.
+"""Git's two environments: sealed, so that nothing of a repository runs, or as its user has it.
 
 The second is only for scratch repositories, which have no repository config: there the user's
 global config chooses programs and keys.
@@ -102,7 +102,7 @@ _USER_INHERITED = (
 
 
 class GitEnvironment(NamedTuple):
-    """One way to start git: its `-c` settings, its variables, and inherited names."""
+    """One way to start git: its `-c` settings, its variables, and which of ours it inherits."""
 
     config: Sequence[str]
     variables: Mapping[str, str]

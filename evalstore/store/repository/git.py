@@ -1,4 +1,7 @@
-"""Runs git with argument lists in our environment, and ends a dead one."""
+"""Runs git with argument lists in our environment, and ends a dead one.
+
+What writes goes through GitPython.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,10 @@ class Git(NamedTuple):
     def run(
         self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None
     ) -> bytes:
-        """Run a git subcommand and return its stdout; else `CommandError` or `GitError`."""
+        """Run one git subcommand; return its stdout.
+
+        Raises `CommandError`, or `GitError` when git is missing.
+        """
         return run_git(
             (f"--git-dir={self.directory}", *argv),
             stdin=stdin,
@@ -133,7 +139,7 @@ class Git(NamedTuple):
     def start(
         self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None
     ) -> Any:
-        """Start a subcommand that runs until what is returned is collected."""
+        """Start a subcommand that runs until what is returned, with its `proc`, is collected."""
         words = (f"--git-dir={self.directory}", *argv)
         return _start_process(
             self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds
@@ -167,7 +173,10 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     timeout: float | None = None,
     environment: GitEnvironment = SEALED,
 ) -> bytes:
-    """Run git without a repository and return its stdout; a None in `env` removes one."""
+    """Run git without a named repository; return its stdout.
+
+    `env` adds variables, and None removes one.
+    """
     with _open_stdin(stdin) as file:
         # It ends when it is collected: after Ctrl-C, too.
         started = _start_process(

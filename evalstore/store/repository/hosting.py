@@ -21,7 +21,7 @@ _ADDRESS = re.compile(
 
 
 def find_commit_page(git: Git) -> str:
-    """Return the address of a commit's page, with `{}` for the commit; empty if unknown."""
+    """Return the address of a commit's page, `{}` for the commit; empty without a known host."""
     name, _ = find_remote(git)
     key = f"remote.{name}.url"
     urls = [setting.value for setting in read_config(git) if setting.key == key]

@@ -1,4 +1,4 @@
-"""Reads and replaces single entries of the user's index under git's own lock."""
+"""Reads and replaces single entries of the user's index under git's own lock; the rest stays."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def find_unfinished(git: Git) -> tuple[str, str] | None:
 
 
 def describe_abort(git: Git) -> str:
-    """Say how evalstore makes a merge with conflicts; "" where none is in progress."""
+    """Say how to let evalstore make a merge that has conflicts; "" where none is in progress."""
     unfinished = find_unfinished(git)
     if unfinished is None or read_index(git).conflict is None:
         return ""
@@ -86,13 +86,13 @@ def describe_abort(git: Git) -> str:
 
 
 def add_abort(git: Git, hint: str | None) -> str:
-    """Return the hint for an unreadable file, and on a merge in progress."""
+    """Return the hint for an unreadable file, with how to redo a merge in progress by evalstore."""
     return "; or ".join(words for words in (hint, describe_abort(git)) if words)
 
 
 @contextmanager
 def lock_index(git: Git) -> Iterator[None]:
-    """Hold git's lock of the index; `ConflictError` if it is not free in three seconds.
+    """Hold git's lock of the index; `ConflictError` if another process keeps it for three seconds.
 
     Whoever commits between the move of a branch and that of the index would take the branch's new
     files out again.
@@ -105,7 +105,7 @@ def lock_index(git: Git) -> Iterator[None]:
 
 
 class StagedEntry(NamedTuple):
-    """An entry for the index, and the blob there now: what somebody has staged since stays."""
+    """An entry for the index, and the blob that it has now: what was staged since then stays."""
 
     new: TreeEntry
     old: str | None
@@ -167,7 +167,7 @@ def is_copy_current(git: Git, copy: IndexCopy) -> bool:
 
 
 def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -> None:
-    """Replace the index by its copy, under its lock; a changed one is copied again."""
+    """Replace the index by its copy, under its lock; one changed since then is copied again."""
     current = copy if is_copy_current(git, copy) else copy_index(git, entries)
     if current.path:
         current.path.replace(git.directory / "index")

@@ -1,4 +1,4 @@
-"""Reads git's objects through one `git cat-file --batch`, measured, then hashed."""
+"""Reads git's objects by full id through one `git cat-file --batch`: sizes first, hashes after."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
 
 @dataclass(slots=True)
 class ObjectReader:
-    """Reads objects through one git process, from any thread; a fork starts its own."""
+    """Reads objects through one git process, from any thread; a forked child starts its own."""
 
     git: Git
     _process: Any = None
@@ -108,7 +108,7 @@ class ObjectReader:
         return self._cache_object(oid, GitObject(type_, data))
 
     def expect(self, oids: Iterable[str]) -> None:
-        """Say which objects will be read, in order, to ask for many at once; never fails.
+        """Say which objects will be read, in order, so that git is asked for many; never fails.
 
         What is missing, damaged or large is left to `read`. A few thousand are kept until others
         take their place.
@@ -118,7 +118,7 @@ class ObjectReader:
             self._expected |= {oid: (sequence, index) for index, oid in enumerate(sequence)}
 
     def read_many(self, oids: Iterable[str]) -> dict[str, GitObject]:
-        """Return objects by id, without missing, damaged or large ones."""
+        """Return objects by id; missing, damaged or large ones are left for `read` to report."""
         sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
         found: dict[str, GitObject] = {}
         with self._lock:
@@ -132,7 +132,7 @@ class ObjectReader:
         return found
 
     def stream(self, oid: str) -> Iterator[bytes]:
-        """Yield a blob in pieces; `GitError` after the last if the hash differs."""
+        """Yield a blob of any size in pieces; `GitError` after the last if the hash differs."""
         # A separate process: the caller may read other objects between two pieces.
         reader = ObjectReader(self.git)
         try:

@@ -33,7 +33,7 @@ _PARENT = b"parent "
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: author, date, first line, and `Co-authored-by`.
+    """A commit: author, date, the first line of its message, and `Co-authored-by`.
 
     The date is ISO 8601, "" when unreadable.
     """
@@ -47,7 +47,7 @@ class Commit:
 
 
 class TagObject(NamedTuple):
-    """The headers of an annotated tag: its object, that one's type, and its name."""
+    """The headers of an annotated tag: the object that it names, that one's type, its own name."""
 
     target: str
     type: str
@@ -170,7 +170,10 @@ def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None
 def find_committed_blobs(
     objects: ObjectReader, files: Iterable[tuple[str, str]]
 ) -> list[str | None]:
-    """Return the blob of each (commit, path), or None; git answers for many trees."""
+    """Return the blob of each (commit, path), or None.
+
+    Where many trees are asked for a few files each, git answers.
+    """
     asked = list(files)
     by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for commit, path in asked:
@@ -192,7 +195,10 @@ def find_committed_blobs(
 
 
 def find_sizes(git: Git, oids: Iterable[str]) -> dict[str, int]:
-    """Return objects' sizes, without missing ones; git answers, and no hash is checked."""
+    """Return objects' sizes, without those that this clone lacks.
+
+    git answers, and no hash is checked.
+    """
     if not (lines := "".join(f"{oid}\n" for oid in oids)):
         return {}
     out = git.run(

@@ -46,7 +46,8 @@ def write_packed_objects(
 def release_packs(common: Path) -> None:
     """Let git repack what was written; `common` is the common git directory.
 
-    Only under the lock of the repository: a mark is then of this process or of one that was killed.
+    Refs have it by now, or never will. Only under the lock of the repository: a mark is then of
+    this process or of one that was killed.
     """
     for name in list_below(common, _PACKS):
         if name.endswith(".keep"):
@@ -56,7 +57,7 @@ def release_packs(common: Path) -> None:
 
 
 def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
-    """Return the pack of objects with their types; `hex_digits` are those of ids."""
+    """Return the pack of objects, each with its type; the repository's ids have `hex_digits`."""
     entries = b"".join(
         _format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects
     )

@@ -20,7 +20,10 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
-    """Make an empty repository without hooks, as shallow as `common`; return its directory."""
+    """Make an empty repository without hooks, as shallow as that of `common`.
+
+    Return its git directory.
+    """
     kind = ("--bare",) if is_bare else ()
     format_ = f"--object-format={FORMATS[hex_digits]}"
     run_git(("init", "--quiet", *kind, "--template=", format_, "--", os.fspath(folder)))
@@ -35,7 +38,7 @@ def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> 
 def open_scratch_repository(
     git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()
 ) -> Iterator[Git]:
-    """Make an empty repository without hooks or refs, with the objects of `git`'s.
+    """Make an empty repository without hooks or refs; it reads and writes the objects of `git`'s.
 
     Its config holds what the user's global config has for the repository of `git` alone
     (`includeIf`), and `settings`.

@@ -7,7 +7,7 @@ from evalstore.store.repository.git import REFETCH, Git
 
 
 def describe_missing_history(git: Git) -> str:
-    """Say how a clone gets missing history or objects, by the remote of releases."""
+    """Say how a clone gets the history or objects that it lacks, from the releases' remote."""
     name, source = find_remote(git)
     source = source if name else "<address of a clone that has it> "
     return f"git fetch {source}--unshallow --tags" if is_shallow(git) else REFETCH.format(source)

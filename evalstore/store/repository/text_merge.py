@@ -12,7 +12,7 @@ _MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a f
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """Return `ours` with the changes from `base` to `theirs`; None for a conflict."""
+    """Return `ours` with the changes from `base` to `theirs`; None if both changed a line."""
     merged = merge_texts_marked(base.encode(), ours.encode(), theirs.encode())
     return merged.data.decode() if merged.is_clean else None
 

@@ -24,7 +24,7 @@ class TreeEditor:
     new: dict[str, bytes] = field(default_factory=dict)
 
     def edit(self, tree: str | None, files: Mapping[str, TreeEntry | None]) -> str | None:
-        """Return a tree with files added, replaced or removed (None); None if empty.
+        """Return a tree with files added, replaced or removed (None) by path; None if none is left.
 
         Raises `GitError` for a file in the place of a folder, and for a tree that git would not
         write so.

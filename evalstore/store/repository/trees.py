@@ -1,4 +1,4 @@
-"""Finds and replaces entries in git's trees; a tree asked twice is indexed."""
+"""Finds and replaces entries in git's trees; a tree that is asked twice is indexed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class TreeEntry(NamedTuple):
 
 @dataclass(slots=True)
 class TreeIndexes:
-    """The entries of trees by name, for trees asked twice; the oldest are forgotten."""
+    """The entries of trees by name, for trees asked for a second name; the oldest are forgotten."""
 
     _asked: dict[str, None] = field(default_factory=dict)
     _indexes: dict[str, dict[bytes, tuple[bytes, bytes]]] = field(default_factory=dict)
     _size: int = 0
 
     def find(self, tree: str, data: bytes, name: bytes) -> TreeEntry | None:
-        """Return the entry of this name in `data`, the bytes of the tree `tree`."""
+        """Return the entry of exactly this name in `data`, the bytes of the tree of id `tree`."""
         index = self._indexes.get(tree)
         if index is None:
             # Trees of a long history are asked for one name each: to index them would cost more

@@ -1,4 +1,4 @@
-"""Ends a git that can never answer, as before a FIFO: idle time counts, not time."""
+"""Ends a git that can never answer, as before a FIFO, never a slow one: only idle time counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUSY = frozenset("RDUT")
 
 @dataclass(slots=True)
 class IdleWatch:
-    """Watches a process and its children, idle without work or disk for `limit` seconds.
+    """Watches a process and its children: idle means no work and no disk for `limit` s.
 
     A busy machine, a slow disk or a suspended computer makes no process idle.
     """
@@ -56,7 +56,7 @@ def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
 
 
 def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
-    """Return what a process writes until its end; None when it was idle and killed."""
+    """Return what a process writes until its end; None if it was idle for `limit` s, and killed."""
     watch = IdleWatch(process.pid, limit)
     while True:
         try:
@@ -81,7 +81,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _measure(pid: int) -> object:
-    """Return what changes with any work of a process or its children; None when busy."""
+    """Return what changes with any work of a process or its children; None if one is busy."""
     if not Path("/proc/self/stat").exists():
         return _measure_by_ps(pid)
     found = []

@@ -1,4 +1,4 @@
-"""Writes objects, trees, commits, tags and refs with git's plumbing, without filters."""
+"""Writes objects, trees, commits, tags and refs with git's plumbing, without filters or hooks."""
 
 from __future__ import annotations
 
