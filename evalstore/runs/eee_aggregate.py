@@ -113,7 +113,7 @@ def _score_details(run: Run) -> dict[str, str]:
 
 
 def _format_rest(run: Run) -> dict[str, str]:
-    """Return what a run without a score says instead: what was not graded, and the rest."""
+    """Return what a run without a score says instead: what was not graded, and the rest's mean."""
     return {
         "evalstore_ungraded": run.ungraded,
         "evalstore_rest_score": format_exact_score(run.rest_score),

@@ -73,13 +73,16 @@ def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
 
 
 def read_eee_sample(row: Mapping[str, Any]) -> int:
-    """Return the sample's number where evalstore wrote the row; the format has none."""
+    """Return the sample's number where evalstore wrote the row; the format has no place for it."""
     sample = get_mapping(row, "metadata").get("evalstore_sample")
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
 
 
 def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
-    """Return why the output ended early where evalstore wrote the row; the format has none."""
+    """Return why the output ended early where evalstore wrote the row.
+
+    The format has no place for it.
+    """
     end = get_mapping(row, "metadata").get("evalstore_output_end")
     return None if end is None else next((one for one in OutputEnd if one == end), None)
 

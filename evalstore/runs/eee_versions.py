@@ -1,4 +1,4 @@
-"""Tells published versions of Every Eval Ever apart, and finds contradictions to labels.
+"""Tells the published versions of Every Eval Ever apart by shape, and finds wrong version labels.
 
 Only what the published schemas settle stands in the tables. A null counts as absent, because the
 format's own converters write nulls where its schemas have none.
@@ -50,7 +50,7 @@ _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.A
 
 
 class VersionTrait(NamedTuple):
-    """A shape in words, whether a record has it, and its first and last version.
+    """A shape in words, whether a record has it, and the first and last version that has it.
 
     A first of None: no version has it.
     """

@@ -1,4 +1,4 @@
-"""Writes a run's rows as lines of Every Eval Ever data; what rows share is encoded once.
+"""Writes a run's rows as lines of Every Eval Ever data; what rows share is encoded once; pure.
 
 What is evalstore's own stands in `metadata` as text, as in the aggregate; see `eee_format`.
 """

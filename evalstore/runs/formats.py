@@ -117,7 +117,10 @@ class FileFormat:
         return f"{self.name}, for {steps}" if steps else self.name
 
     def require_reader(self) -> Callable[..., Iterator[OutputEntry]]:
-        """Return what reads the entries of a file; every detected format has it."""
+        """Return what reads the entries of a file.
+
+        Every format that `detect_format` returns has it.
+        """
         if self.read_entries is None:
             raise LookupError(f"{self.name} has no reader")
         return self.read_entries
@@ -202,7 +205,10 @@ class _RowReader:
 
 
 def _advise_names(names: _Names) -> str:
-    """Return how rows with other names for id or output are converted; empty without both."""
+    """Return how rows with other names for id or output are converted.
+
+    Empty for rows without both.
+    """
     id_, output = (
         next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS)
     )

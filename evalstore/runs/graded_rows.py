@@ -23,7 +23,7 @@ from evalstore.text import make_excerpt
 
 
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    """Return a row with its grade; None without an output.
+    """Return a row with its grade; None when its model gave no output.
 
     In rows of others, -1 means unscored.
     """

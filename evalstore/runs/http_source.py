@@ -1,4 +1,4 @@
-"""Reads what an http(s) URL names, piece by piece; sole user of `urllib.request`."""
+"""Reads what an http(s) URL names, piece by piece; sole user of `urllib.request`, imported late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says how the outputs of two runs are alike: equal, nearly, in part, or repeated."""
+"""Says how the outputs of two runs are alike: equal, nearly, in part, or one text repeated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RepeatedOutput:
 
 @dataclass(frozen=True, slots=True)
 class OutputLikeness:
-    """How many outputs to unchanged questions are alike, and in what; they sum to `pairs`.
+    """How many pairs of outputs to unchanged questions are alike, and in what; they sum to `pairs`.
 
     `calls` differ in tool calls alone. Of the pairs `failed` had not passed in A, and of those that
     differ `failed_changed`.
@@ -68,12 +68,12 @@ class OutputLikeness:
 
     @property
     def is_telling(self) -> bool:
-        """Whether equal outputs say something: most texts of A are unique, not labels."""
+        """Whether equal outputs say something: most texts of A occur once, so are not labels."""
         return self.repeated_a.distinct * 2 > self.pairs
 
     @property
     def is_selection(self) -> bool:
-        """Whether only outputs that had failed in A differ: those were asked again."""
+        """Whether only outputs that had failed in A differ: only those were asked again."""
         changed = self.changed
         if changed < _FEWEST or changed != self.failed_changed or not self.is_telling:
             return False

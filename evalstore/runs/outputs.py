@@ -22,10 +22,11 @@ from evalstore.runs.values import StoredOutput
 def read_outputs(
     path: Path, choice: SeriesFilter | None = None
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield a file's outputs in any of `FORMATS`, in order; a missing one has its place.
+    """Yield the outputs of a file in any of `FORMATS`, in file order.
 
-    Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not
-    leave one, and `LoadError` at the line (or archive member) that cannot be read.
+    A missing one keeps its place. Raises `RefusedError` for a file of several models, prompts or
+    epochs of which `choice` does not leave one, and `LoadError` at the line (or archive member)
+    that cannot be read.
     """
     shape = detect_format(path)
     read = partial(_read_entries, shape, path)
@@ -52,7 +53,7 @@ def _can_be_cut(shape: FileFormat, path: Path) -> bool:
 def read_output_span(
     path: Path, span: OutputSpan, choice: SeriesFilter, names: SeriesNames
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of one span of a file; `names` collects their series.
+    """Yield the outputs of a span of a file, as `read_outputs` does; `names` collects their series.
 
     Whether all spans together hold one series, `names` says when they are joined.
     """
@@ -87,7 +88,7 @@ def _open_folder(path: Path) -> Path:
 
 
 def is_bare_outputs(path: Path) -> bool:
-    """Whether a file's outputs have no run: it is no aggregate, and none names its rows."""
+    """Whether no run grades a file's outputs: it is not an aggregate, and none names its rows."""
     if not is_existing_file(path):
         return False
     try:
@@ -114,6 +115,9 @@ def find_log_status(path: Path) -> str:
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:
-    """Return where a foreign run's aggregate contradicts its label; empty for others."""
+    """Return where a foreign run's aggregate contradicts its version label.
+
+    Empty for other files.
+    """
     run = read_run(path) if detect_format(_open_folder(path)) is RUN_FORMAT else None
     return run.notes if run and run.dataset is None else ()

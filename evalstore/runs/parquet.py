@@ -72,7 +72,7 @@ def cut_row_groups(path: Path, size: int) -> CutFile:
 
 
 def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (row, its line of JSON) for a Parquet file's rows, or a span's.
+    """Yield (row, its line of JSON without a line break) for a Parquet file's rows, or a span's.
 
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
@@ -141,7 +141,7 @@ def _make_error(code: int, said: bytes, path: Path) -> LoadError:
 
 
 def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
-    """Write the rows of a run, each a line, as row groups of some megabytes."""
+    """Write the rows of a run, lines as evalstore writes them, as row groups of some MB."""
     pq = import_parquet()
     schema = _build_schema()
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:

@@ -70,7 +70,10 @@ def _find_offset(group: Any) -> int:
 
 
 def write_lines(batch: Any, first: int) -> Iterator[tuple[int, str]]:
-    """Yield the number and JSON of each row of a batch; too large a batch is halved."""
+    """Yield the number and JSON of each row of an Arrow batch.
+
+    What memory cannot hold is halved.
+    """
     if not batch.num_rows:
         return
     try:

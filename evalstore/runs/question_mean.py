@@ -13,7 +13,10 @@ Outcome = tuple[Fraction | None, Verdict]
 
 
 class QuestionMean(NamedTuple):
-    """The exact mean score of a question's samples, and their passing share; None unscored."""
+    """The exact mean score of a question's samples, and the share that pass.
+
+    None without a score.
+    """
 
     score: Fraction | None
     pass_share: Fraction | None

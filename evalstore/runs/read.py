@@ -50,7 +50,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run, which its samples also name; else `LoadError`.
+    """Read the aggregate JSON of a run, by its own path or its samples'; `LoadError` if it is none.
 
     In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
     """
@@ -61,9 +61,10 @@ def read_run(path: Path) -> Run:
 
 
 def read_rows(run: Run) -> Iterator[GradedRow]:
-    """Yield a run's graded rows in order; raises `LoadError` at file:line for another line.
+    """Yield a run's graded rows in file order.
 
-    A row without any output is skipped. In foreign rows a score of -1 means unscored.
+    Raises `LoadError` at file:line for a line that is none. A row without any output is skipped. In
+    foreign rows a score of -1 means unscored.
     """
     rows = (_read_record(row, place, read_graded_row) for row, place in _iterate_records(run))
     return (row for row in rows if row is not None)

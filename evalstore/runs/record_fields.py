@@ -1,4 +1,4 @@
-"""Reads typed fields of a foreign record, or raises the sentence that refuses it."""
+"""Reads typed fields of a foreign record, a run's or a row's, or raises why it is refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_count(value: Any) -> int:
 
 
 def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
-    """Return an optional mapping, empty if absent, as older versions and others leave it."""
+    """Return an optional mapping, empty if absent: older versions and others leave parts out."""
     found = holder.get(key) if isinstance(holder, dict) else None
     return found if isinstance(found, dict) else {}
 

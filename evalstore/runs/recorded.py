@@ -57,7 +57,7 @@ def _is_absent(entry: OutputEntry) -> bool:
 def _number_samples(
     read: Callable[[], Iterable[OutputEntry]], parts: tuple[str, ...]
 ) -> Iterator[tuple[str, int, OutputEntry]]:
-    """Yield entries with their questions and samples; unnumbered ones count by order."""
+    """Yield entries with their questions and samples; where the file numbers none, by order."""
     seen: Counter[tuple[str, str | None]] = Counter()
     for entry in read():
         names = (getattr(entry.series, part) for part in parts)

@@ -1,4 +1,4 @@
-"""Opens a file that carries scores: a run, rows without one, or another tool's results."""
+"""Opens a file that has scores as a record: a run, rows without one, another tool's results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ def _has_aggregate(path: Path) -> bool:
 
 
 def _refuse_unread(path: Path, shape: FileFormat) -> None:
-    """Raise `LoadError` for a file without an output, or with a first row nearly of its format."""
+    """Raise `LoadError` for a file whose first row is only nearly of its format.
+
+    Such is a case without an output.
+    """
     entries = iter(shape.require_reader()(path))
     first = next(entries, None)
     if first is None or not isinstance(first.output, MissingOutput):
@@ -104,7 +107,7 @@ def _refuse_unread(path: Path, shape: FileFormat) -> None:
 
 
 def _make_bare_run(path: Path) -> Run:
-    """Return the run of rows without an aggregate, of which only the mean is known."""
+    """Return the run of rows without an aggregate, of which only the questions' mean is known."""
     outcomes: dict[str, list[Outcome]] = {}
     for one in read_lone_rows(path):
         outcomes.setdefault(one.row.id, []).append((one.row.score, one.row.verdict))

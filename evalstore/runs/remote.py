@@ -48,7 +48,7 @@ class UrlBudget(NamedTuple):
 
 
 class _CopyFolder:
-    """A temporary folder that goes with the last path into it, and how files are copied there."""
+    """A temporary folder, removed with the last path into it, and how files are copied there."""
 
     def __init__(self, budget: UrlBudget, watch: Watch) -> None:
         self.path = Path(mkdtemp(prefix="evalstore-"))
@@ -69,7 +69,10 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
     @classmethod
     def from_url(cls, url: str, folder: _CopyFolder) -> RemoteFile:
-        """Return the file behind a URL, without asking yet; `UsageError` for another URL."""
+        """Return the file behind a URL, not asked for yet.
+
+        `UsageError` for what is not a file's URL.
+        """
         # A blank would end the URL where it is shown, and urllib quotes the rest in its error.
         url = _BLANK.sub(lambda blank: quote(blank[0]), url) if url.startswith(_HTTP) else url
         match = _URL.fullmatch(_strip_query(url))
@@ -175,7 +178,10 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
 def _send_pieces(
     url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Exception], is_over: threading.Event
 ) -> None:
-    """Put a URL's bytes into a queue, then nothing, or the error; ends when all `is_over`."""
+    """Put a URL's bytes into a queue, then empty bytes, or the error.
+
+    Ends soon when all `is_over`.
+    """
 
     def put(piece: bytes | Exception) -> bool:
         while not is_over.is_set():

@@ -1,4 +1,4 @@
-"""Opens files of outputs and rows as JSON Lines, whatever their format: one table row each."""
+"""Opens files of outputs and rows as JSON Lines, whatever their suffix says: a table of formats."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def get_row_format(name: str) -> RowFormat:
 
 
 def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of every row that is not blank; raises `LoadError` at its place.
+    """Yield (number, line without its break) of rows that are not blank; `LoadError` at its place.
 
     With a `span` only its rows, which are numbered as in the whole file.
     """
@@ -78,7 +78,7 @@ def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int
 
 
 def cut_rows(path: Path, size: int) -> CutFile:
-    """Cut a file between its rows into spans of about `size` bytes."""
+    """Cut a file between its rows into spans of about `size` bytes, each readable by itself."""
     return find_row_format(path).cut(path, size)
 
 
@@ -88,7 +88,7 @@ def is_text_format(path: Path) -> bool:
 
 
 def open_seekable_lines(path: Path) -> BinaryIO:
-    """Open a file's lines for reading in any order: the file, or a temporary one of lines."""
+    """Open a file's lines for reading in any order: the file, or a temporary one with its lines."""
     if is_text_format(path) and not is_packed(path):
         return open_user_file(path)
     spool = TemporaryFile()  # noqa: SIM115  # the caller closes it

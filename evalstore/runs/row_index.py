@@ -1,4 +1,4 @@
-"""Finds the row of each question in a run, by a temporary database of places."""
+"""Finds the row of each question in a run, by a temporary database of their places in the file."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class _RowPlace(NamedTuple):
 
 
 class RowIndex(Mapping[str, GradedRow]):
-    """A run's graded rows by question, in order, read on request, all samples as one.
+    """A run's graded rows by question, in file order.
 
-    Only one row is in memory: where the others stand is noted in a temporary file, which has no
-    name. Raises `LoadError` at file:line for a line that is not a row, and `RefusedError` where a
-    sample of a question stands twice.
+    Each is read on request, its samples as one row. Only one row is in memory: where the others
+    stand is noted in a temporary file, which has no name. Raises `LoadError` at file:line for a
+    line that is not a row, and `RefusedError` where a sample of a question stands twice.
     """
 
     def __init__(self, run: Run) -> None:
@@ -101,7 +101,10 @@ class RowIndex(Mapping[str, GradedRow]):
         return self._count
 
     def find_rubric(self, id_: str) -> str:
-        """Return the reference of the rubric that graded a question; empty if none did."""
+        """Return the reference of the rubric that graded a question, without reading its row.
+
+        "" if none.
+        """
         return _decode(self._database.execute(_RUBRIC_OF, (_encode(id_),)).fetchone()[0])
 
     def _find(self, id_: str) -> list[_RowPlace]:

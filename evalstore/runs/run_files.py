@@ -43,7 +43,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
 
 
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
-    """Return the file with an aggregate's rows: its neighbour, or `path` if embedded.
+    """Return the file with an aggregate's rows, in the same folder; `path` if they are embedded.
 
     evalstore's own aggregates name their file; those of others name a path elsewhere, of which the
     last part counts. Raises `LoadError` for a link: the user named the aggregate, and not what a
@@ -73,7 +73,7 @@ def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
 
 
 def find_aggregate(path: Path) -> Path:
-    """Return the aggregate of a run named by its samples or its folder; else the path.
+    """Return the aggregate of a run that is named by its samples or its folder; other paths as is.
 
     It lies beside the samples, and names them; `LoadError` where none does, or where a folder has
     no run, or several.

@@ -18,7 +18,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", re.ASCII)
 
 
 def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
-    """Yield each run below a folder by its aggregate, or why it is unreadable, by path."""
+    """Yield each run below a folder by its aggregate, or why it is unreadable, in path order."""
     unlisted: list[OSError] = []
     for path in sorted(_iterate_json_files(folder, unlisted.append)):
         try:

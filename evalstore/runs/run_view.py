@@ -1,4 +1,4 @@
-"""Reads a run to look at it: the outputs that are asked for, the worst ones first."""
+"""Reads a run to look at it: the outputs that are asked for, the worst first; keeps no others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RunView:
 
 @dataclass(slots=True)
 class RunReader:
-    """Reads and counts the outputs of a run that `choice` has, in the order of the file.
+    """Reads once and counts the outputs of a run that `choice` has, in the order of the file.
 
     `found` and `total` are those so far: after an output was read, `total` is its number in the run,
     and `stored` how many of the run's outputs are in its record, and not their scores alone.
@@ -163,7 +163,7 @@ class CheckCorrection:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRun:
-    """A run just written, with at most three outputs that did not pass, of `failed`.
+    """A run just written, with its worst outputs: at most three that did not pass, of `failed`.
 
     `corrections` are those of its judged checks, where they were asked for.
     """

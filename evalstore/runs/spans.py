@@ -43,7 +43,7 @@ def keep_whole(path: Path) -> CutFile:
 
 
 def cut_lines(path: Path, size: int) -> CutFile:
-    """Cut a file behind the first end of a line at least `size` bytes behind the last cut.
+    """Cut a file behind the first line end at least `size` bytes after the cut before.
 
     A line longer than `size` is a span of its own; an empty file is one empty span.
     """
@@ -63,7 +63,7 @@ def cut_lines(path: Path, size: int) -> CutFile:
 
 
 def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
-    """Cut a file at offsets from 0 on, each with the number of its first line."""
+    """Cut a file at offsets, the first of them 0, each with the number of the line there."""
     whole, spans = hashlib.sha256(), list[OutputSpan]()
     with open_user_file(path) as file:
         size = file.seek(0, SEEK_END)
@@ -81,7 +81,7 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
 def compute_span_sha256(path: Path, span: OutputSpan) -> str:
     """Return the SHA-256 of a span's bytes now.
 
-    A whole file is read to its end, of a shorter file what is left.
+    A span of the whole file goes to its end; where the file has become shorter, only the rest counts.
     """
     found = hashlib.sha256()
     with open_user_file(path) as file:

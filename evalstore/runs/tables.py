@@ -15,7 +15,7 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def build_columns(run: Run) -> dict[str, list[Any]]:
-    """Return columns by name: id, sample, score (0 to 1, or None), passed, and checks'.
+    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, two a check.
 
     `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the
     order of the run; a check that did not grade a row has None there.

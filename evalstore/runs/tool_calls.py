@@ -15,7 +15,10 @@ _FORM = 'a call is {"name": "…", "args": {…}}'
 
 
 def read_calls(value: Any, place: Place) -> ToolCalls | None:
-    """Return recorded calls unchanged if each has a name; None when none were recorded."""
+    """Return recorded calls unchanged, checking that each has a name.
+
+    None if not recorded (`[]` was).
+    """
     if value is None:
         return None
     if not isinstance(value, list):
@@ -36,7 +39,10 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
 
 
 def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
-    """Return a transcript's calls as `{name, args}`; None when no message has `tool_calls`."""
+    """Return a transcript's calls as `{name, args}`, in order.
+
+    None if no message has `tool_calls`.
+    """
     recorded = [
         message["tool_calls"] for message in messages if message.get("tool_calls") is not None
     ]
@@ -48,7 +54,7 @@ def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCa
 
 
 def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
-    """Yield calls as Every Eval Ever has them: an id, a name, and arguments of text."""
+    """Yield calls as Every Eval Ever has them: an id, a name, and arguments that are all text."""
     for number, call in enumerate(calls, 1):
         arguments = _call_arguments(call)
         yield {

@@ -1,4 +1,4 @@
-"""Bounds what reading a packed file takes by its size: no minutes for a few kilobytes."""
+"""Bounds what reading a packed file takes by its size: a few KB never cost minutes or GB."""
 
 from __future__ import annotations
 

@@ -77,11 +77,12 @@ class StoredOutput:
 
 @dataclass(frozen=True, slots=True)
 class GradedRow:
-    """A question's output and grade; `rubric` is a reference of `Run.rubrics`, or empty.
+    """One question's output and its grade.
 
-    `input` is the question in the words of the dataset, and `asked` what the record of the output
-    says was asked, where that differs from it (None: it does not, or the record does not say).
-    `input_digest` is that of what was asked.
+    `rubric` is the exact reference of one of `Run.rubrics`, or "". `input` is the question in the
+    words of the dataset, and `asked` what the record of the output says was asked, where that
+    differs from it (None: it does not, or the record does not say). `input_digest` is that of what
+    was asked.
 
     A row with `samples` stands for several outputs to one question: its score is their exact mean,
     and it passes where most of them do; its checks are those of the first, or of one that failed.
@@ -147,13 +148,16 @@ class GradedRow:
 
 
 def digest_plain_text(text: str) -> str:
-    """Return `GradedRow.output_digest` of a text without tool calls, as canonical JSON."""
+    """Return `GradedRow.output_digest` of an output without tool calls: of its text as JSON.
+
+    The JSON is canonical.
+    """
     return hashlib.sha256(f"[{text},null]".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One check over all rows: its mean score (None without any), and how many failed.
+    """One check over all rows: its mean score (None without any), how many failed or went unscored.
 
     `errors` are those of the unscored that could not be graded; the others had nothing to grade.
     `partial` are those of the scored in which a check of a composite's rubric could not be graded,
@@ -175,7 +179,7 @@ class CheckSummary:
 
     @property
     def coverage(self) -> Coverage:
-        """How many outputs it was asked for, and how many it graded as a whole."""
+        """How many outputs it was asked for, how many it graded, and how many as a whole."""
         return Coverage(self.scored - self.partial - self.hollow, self.scored + self.unscored)
 
     @property

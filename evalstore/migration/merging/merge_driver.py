@@ -53,7 +53,7 @@ class FileMerge(NamedTuple):
 
 
 def merge_file(path: str, sides: MergeSides) -> FileMerge:
-    """Merge a file of the store at this path; any other file by lines, as git itself does."""
+    """Merge a file of the store at this path in the repository; any other by lines, as git does."""
     if sides.theirs in {sides.base, sides.ours}:
         return FileMerge(sides.ours, is_clean=True)
     if sides.base == sides.ours:

@@ -1,1 +1,1 @@
-"""Reads outputs as other tools store them, a module a tool, and tells what a file may be."""
+"""Reads outputs as other tools store them, a module a tool; tells what contains them in a file."""

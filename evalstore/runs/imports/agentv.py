@@ -1,4 +1,4 @@
-"""Reads results of AgentV, a test on each line, with its output or the name of its file.
+"""Reads results of AgentV, a test on each line, with its output or the name of the output's file.
 
 A line has no `assertions`: they stand in its `scores[]`, one for each grader. `output` is a text or
 a list of messages. Since 4.42 the index of a run names the file of the answer, below the index.

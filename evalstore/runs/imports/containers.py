@@ -1,4 +1,4 @@
-"""Tells what contains a file's rows (archive, object, lines, table), and reads them.
+"""Tells what contains a file's rows (archive, object, lines, table) and their keys, and reads them.
 
 A row stands on a line, in an array, in a list of a document, or in a table: whoever knows a format
 says how one row is read, and not what holds it.
@@ -162,7 +162,10 @@ def _read_items(stream: JsonStream, fields: Collection[str] | None) -> Iterator[
 
 
 def read_records(path: Path) -> Iterator[tuple[Place, Sequence[str] | LoadError]]:
-    """Yield the records of a table, its header first; a broken one is its reason."""
+    """Yield the records of a table, its header first.
+
+    A broken one (no CSV, no UTF-8) as its error.
+    """
     csv.field_size_limit(LINE_LIMIT)
     with open_unpacked(path) as file:
         head = file.read(_HEAD).partition(b"\n")[0].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Reads test runs of DeepEval (`test_run_TIME.json` and others), and tables of its results.
+"""Reads test runs of DeepEval (`test_run_TIME.json`, `.latest_test_run.json`), and its tables.
 
 The keys of a file are in camelCase, those of its Python values, and of tables made from them, in
 snake_case. A metric that raised has an `error`, no score, and `success: false`: it did not fail, it

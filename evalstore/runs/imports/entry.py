@@ -50,7 +50,7 @@ class RecordedGrade(NamedTuple):
 
 
 class RecordedMean(NamedTuple):
-    """A mean that a file gives for its rows: by check, by configuration, or of all."""
+    """A mean, of scores or passes, that a file gives: by check, configuration, or of all rows."""
 
     name: str
     value: Fraction
@@ -70,7 +70,7 @@ class FileFacts(NamedTuple):
 
 
 class OutputEntry(NamedTuple):
-    """One output of a file, or its absence, with its series; an unread one's is unknown.
+    """One output of a file, or its absence, with its series; an unreadable row's series is unknown.
 
     `grade` is what the file says of it, where it says something.
     """

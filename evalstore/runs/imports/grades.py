@@ -1,4 +1,7 @@
-"""Reads scores and verdicts that other tools record: exact numbers, words for pass and fail."""
+"""Reads scores and verdicts of other tools: exact numbers, words for pass and fail.
+
+Opens no file.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def make_grade(  # noqa: PLR0913  # what a row records
 
 
 def grade_by_checks(checks: Sequence[CheckResult], **facts: Any) -> RecordedGrade:
-    """Return the grade of a row with checks alone: their mean, passed if each did."""
+    """Return the grade of a row that has only its checks': their mean, passed if each did."""
     known = [check for check in checks if check.score is not None]
     passed = all(check.verdict is Verdict.PASS for check in known) if known else None
     return make_grade(compute_average(check.score for check in checks), passed, checks, **facts)

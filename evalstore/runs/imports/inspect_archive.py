@@ -49,7 +49,7 @@ class Archive:
 
     @contextmanager
     def open_member(self, member: str) -> Iterator[JsonStream]:
-        """Open a member for reading; `LimitError` for more steps than its size allows."""
+        """Open a member for reading; `LimitError` for more steps than the archive's size allows."""
         place = self.place_of(member)
         with ArchiveMember(self._file, self.members[member], place) as source:
             self._budget.spend_steps(_MEMBER_STEPS)
@@ -68,7 +68,7 @@ class Archive:
 
 
 class ArchiveMember(RawIOBase):
-    """A member's bytes, no more than announced; `LoadError` if they are damaged or others."""
+    """A member's bytes, no more than it announces; `LoadError` if damaged or not as announced."""
 
     def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
         self._place, self._announced = place, member
@@ -94,7 +94,10 @@ class ArchiveMember(RawIOBase):
         return data
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
-        """Open what `zipfile` cannot unpack with bounds: packed bytes are read as if stored."""
+        """Open what `zipfile` cannot unpack, or only without bounds.
+
+        The packed bytes are read as if they were stored.
+        """
         packed = copy.copy(self._announced)
         packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
         del packed.CRC  # it is that of the unpacked bytes

@@ -70,7 +70,7 @@ def _list_checks(scores: Mapping[str, Any]) -> Iterator[CheckResult]:
 def read_entry(
     sample: Mapping[str, Any] | LoadError, model: str | None, place: Place, number: int
 ) -> OutputEntry:
-    """Return one sample as an entry; another shape does not stop the others."""
+    """Return one sample as an entry; a sample of another shape does not stop the others."""
     if isinstance(sample, LoadError):
         return make_unread_entry(sample)
     try:

@@ -1,4 +1,4 @@
-"""Reads samples that lm-evaluation-harness logs, a document and a filter on each line.
+"""Reads samples of lm-evaluation-harness (`samples_TASK_TIME.jsonl`): a document and filter a line.
 
 The output is the first response. Where the model was asked for likelihoods, it is the continuation
 that is likeliest of several, or the only one if the model would say it; else there is none. The

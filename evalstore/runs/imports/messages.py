@@ -16,7 +16,7 @@ _CALLS = ("tool_calls", "toolCalls")
 
 
 def read_chat_output(messages: Any, place: Place, end: Any = None) -> Output | None:
-    """Return the assistant's last text with the calls of all messages; None without a word."""
+    """Return the assistant's last text with the calls of all messages; None if it says nothing."""
     if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
         raise describe_unexpected_shape("a list of messages", place)
     said = [one for one in messages if one.get("role", one.get("type")) in _ASSISTANTS]

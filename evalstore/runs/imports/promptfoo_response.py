@@ -101,7 +101,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Whether a value is a part of Google's answer: a text or a function call."""
+    """Whether a value is a part of Google's answer: a text or a function call, nothing else."""
     if not isinstance(part, dict) or not part.keys() <= _PARTS:
         return False
     if "functionCall" not in part:

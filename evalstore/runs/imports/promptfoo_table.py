@@ -1,4 +1,4 @@
-"""Reads results of promptfoo as a table (`-o results.csv`): variables, then prompts.
+"""Reads promptfoo's table of results (`-o results.csv`): columns for variables, then for prompts.
 
 A first column `Description` is there where a test has one. The output of a prompt stands below
 `[provider] prompt`, and behind it `Status`, `Score`, a `Metric: …` for each metric, `Grader Reason`

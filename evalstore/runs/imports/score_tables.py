@@ -153,7 +153,7 @@ def _read_row(
 
 
 def _list_parts(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a question with several by name, as MLflow's `inputs`."""
+    """Yield the texts of a question that has several by name, as MLflow's `inputs` do."""
     value = next((row[name] for name in _ASKED if row.get(name) is not None), None)
     if isinstance(value, dict) and "messages" not in value:
         yield from (one for one in value.values() if isinstance(one, str))

@@ -41,7 +41,7 @@ class SeriesFilter:
 
     @property
     def single_parts(self) -> tuple[str, ...]:
-        """The parts in which all outputs of a run must agree: all but epochs."""
+        """The parts in which all outputs of a run must agree: all but epochs, which are samples."""
         return tuple(
             part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model)
         )
@@ -80,7 +80,7 @@ def filter_entries(
     file: str,
     names: SeriesNames | None = None,
 ) -> Iterator[OutputEntry]:
-    """Yield the wanted entries; raises `RefusedError` for several series, or none.
+    """Yield the wanted entries; raises `RefusedError`, with the names, for several series, or none.
 
     With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them
     need be wanted.

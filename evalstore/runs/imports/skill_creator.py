@@ -180,7 +180,7 @@ def _list_runs(runs: Any, configuration: str | None, place: Place) -> Iterator[_
 
 
 def _read_grade(run: Mapping[str, Any], place: Place) -> RecordedGrade:
-    """Return what was said about a run: the share of its true statements, else as it says."""
+    """Return what was said about a run: the share of statements that hold, or that it says."""
     key = next((key for key in _STATEMENTS if key in run), None)
     statements = (run[key] if key else None) or []
     if not isinstance(statements, list) or not all(isinstance(one, dict) for one in statements):
@@ -204,7 +204,7 @@ def _read_check(statement: Mapping[str, Any]) -> CheckResult:
 
 
 def _find_rate(summary: Any) -> Fraction | None:
-    """Return a summary's pass rate: a number, a mean, or passed of a total."""
+    """Return a summary's pass rate: a number, a mean among other figures, or passed of a total."""
     rate = summary.get(_RATE) if isinstance(summary, dict) else None
     if isinstance(rate, dict):
         rate = rate.get("mean")
@@ -219,7 +219,7 @@ def _find_first(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 def _find_eval(record: Mapping[str, Any], path: Path) -> str:
-    """Return the eval of a grading: as it says, or by skill-creator's folders.
+    """Return the eval that a grading is of: as it says, or by skill-creator's folders.
 
     Those are `eval-1/with_skill/run-1`.
     """
