@@ -29,7 +29,10 @@ _FLIP_LIMIT = 100  # reports show the first; the counts have all
 
 
 class Judgement(NamedTuple):
-    """What one model says about an output; the score is None if only a verdict is known."""
+    """What one model says about an output.
+
+    The score is None if only a verdict, or nothing, is known.
+    """
 
     score: Fraction | None
     verdict: Verdict
@@ -53,7 +56,7 @@ class JudgementPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeanShift:
-    """A mean under both models, and the 95 % interval of its shift (None for too few)."""
+    """A mean under both models, and the 95 % interval of its shift (None for too few outputs)."""
 
     old: Fraction
     new: Fraction
@@ -152,7 +155,7 @@ class PairTally:
     def correct(
         self, labelled: LabelledSides
     ) -> tuple[CorrectedShare | None, CorrectedShare | None]:
-        """Return the pass rate under each model, corrected by the labelled rows."""
+        """Return the pass rate under each model without its errors, by the labelled rows."""
         old, new = self.ends
         return self._correct_side(old, labelled.old), self._correct_side(new, labelled.new)
 

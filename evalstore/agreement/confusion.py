@@ -87,7 +87,7 @@ class Confusion:
 
     @property
     def _by_chance(self) -> int:
-        """How often both would agree by chance (Cohen 1960), times the rows squared."""
+        """How often both agree by chance (Cohen 1960), times the rows squared: a whole number."""
         passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
         return self.good * passed + self.bad * failed
 
@@ -118,7 +118,7 @@ class Confusion:
 
     @property
     def advantage(self) -> ChangeEstimate:
-        """What may be concluded, beyond these rows, from those on which one is right."""
+        """What the rows on which only one of both is right say about other rows of this sort."""
         is_pass = self.constant is Verdict.PASS
         won, lost = (
             (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)

@@ -43,7 +43,7 @@ class JudgeRates:
 
 
 def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
-    """Return why a check's verdict is not its judge's at `threshold`; empty where it is."""
+    """Return why a check's verdict is not its judge's verdict at `threshold`; empty where it is."""
     parts = {
         "jury": "several judges decide it",
         "each": "it is made of statements, each judged by itself",

@@ -14,7 +14,10 @@ from evalstore.store import ArtifactStore
 
 @dataclass(frozen=True, slots=True)
 class ExampleResults:
-    """The examples of `ref` with their results; `calls` to judges would grade the rest."""
+    """The examples of `ref` with their results.
+
+    `calls` to judges would grade those that have none.
+    """
 
     ref: str
     examples: tuple[GradedExample, ...]

@@ -108,7 +108,7 @@ def make_label(row: GradedRow, label: Verdict, *, with_reference: bool) -> Mappi
 
 
 def order_for_labels(rows: Iterable[GradedRow]) -> list[GradedRow]:
-    """Return outputs in the order of labelling, by a hash: the first n are a sample of all.
+    """Return outputs in the order of labelling, by a hash, so that the first n are a sample of all.
 
     Worst first, the rates of a judge would be measured on what the judge itself has chosen.
     """

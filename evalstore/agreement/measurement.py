@@ -1,4 +1,4 @@
-"""Measures a judge against people; reads no clock and writes nothing."""
+"""Measures a judge against people: judges labelled rows, counts agreement; no clock, no writing."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ class JudgeUnderTest:
 def open_judge(
     ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]
 ) -> JudgeUnderTest:
-    """Return the judge that `ref` names, with `values`; refuses one that cannot be asked."""
+    """Return the judge that `ref` names, with `values` of its variables.
+
+    Refuses an unusable one.
+    """
     # Fill every declared variable, so that the judge can be prepared before the first row gives
     # values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
@@ -141,7 +144,7 @@ class MeasurementRequest:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All parts of a measurement before the first row; `against` is its dataset.
+    """All parts of a measurement before the first row is judged; `against` is its dataset.
 
     `trusts_rows`: a verdict that a row has is this judge's.
     """
@@ -159,7 +162,7 @@ class Measurement:
         return self.grading.session.plan_calls()
 
     def measure_agreement(self) -> Agreement:
-        """Judge, ask for missing replies and repeat; refuses where no row is left."""
+        """Judge and ask for missing replies until none is missing; refuses where no row is left."""
         tally = self.grading.session.repeat_until_answered(self._count_rows)
         self.grading.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
@@ -189,7 +192,7 @@ class Measurement:
         return tally
 
     def judge_rows(self, tally: LabelTally) -> Iterator[LabelledCase]:
-        """Yield every row with its verdict, counted in `tally`; missing replies are noted."""
+        """Yield every row with its verdict, counted in `tally`; a call without a reply is noted."""
         for label in read_labels(self.request.labels):
             question = self._find_question(label)
             if label.verdict is not None and self.trusts_rows:
@@ -204,7 +207,7 @@ class Measurement:
             )
 
     def _find_question(self, label: LabelledRow) -> Question:
-        """Return a row's question: the dataset's, which the row may repeat, or its own."""
+        """Return a row's question: the dataset's, which the row must not contradict, or its own."""
         if self.questions is None or self.against is None:
             return Question(
                 label.id, str(label.question_fields.get("input", "")), label.question_fields

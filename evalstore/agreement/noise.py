@@ -1,4 +1,4 @@
-"""Measures how far a judge disagrees with itself on the same outputs; writes nothing."""
+"""Measures how far a judge asked several times disagrees with itself; writes nothing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class RepeatedJudgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgeNoise:
-    """The noise of a judge: one judgement's deviation, and how often two verdicts differ.
+    """The noise of a judge: a judgement's standard deviation, and how often two verdicts differ.
 
     `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry
     stands in the judge's `validation` afterwards; `written` is the file, None where nothing was
@@ -138,7 +138,7 @@ class NoiseMeasurement:
         return self.grading.session.plan_calls()
 
     def measure_noise(self) -> JudgeNoise:
-        """Judge, ask for missing replies and repeat; refuses where nothing was judged."""
+        """Judge and ask until no reply is missing; refuses where nothing was judged."""
         units = self._choose_units()
         found = self.grading.session.repeat_until_answered(lambda: self._judge_outputs(units))
         self.grading.session.refuse_missing(NO_ENDPOINT_HINT)
@@ -150,7 +150,7 @@ class NoiseMeasurement:
         return found
 
     def _choose_units(self) -> list[_Unit]:
-        """Return the outputs to judge: those with the smallest hashes, in any order."""
+        """Return the outputs to judge: the smallest hashes, whatever the order of the file."""
         checks: dict[str, list[Check]] = {}
         units: list[_Unit] = heapq.nsmallest(
             self.request.outputs, self._list_units(checks), key=lambda unit: unit.place

@@ -1,4 +1,4 @@
-"""Measures what another model does to a judge's verdicts on the same outputs."""
+"""Measures what another model does to a judge's verdicts on the same outputs; writes nothing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ReplacementRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The judge with one of the two models, and what grades a run and rows by it."""
+    """The judge with one of the two models: its session, and what grades a run and rows by it."""
 
     judge: Resolved
     grading: Grading
@@ -126,7 +126,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Replacement:
-    """A comparison before the first output; `old_model` is the judge's model so far."""
+    """A comparison before the first output is judged; `old_model` is the judge's model so far."""
 
     request: ReplacementRequest
     store: ArtifactStore
@@ -156,12 +156,12 @@ class Replacement:
         )
 
     def plan_calls(self) -> CallPlan:
-        """Return the judge calls of comparing, the old model's first; makes none."""
+        """Return the judge calls that comparing would make, the old model's first; makes none."""
         self._count()
         return self._join_plans()
 
     def measure(self, today: date) -> JudgeReplacement:
-        """Compare, ask for missing replies and repeat; refuses where nothing is left.
+        """Compare and ask for missing replies until none is missing; refuses where nothing is left.
 
         Nothing is asked unless all of it may be.
         """
@@ -389,7 +389,7 @@ def find_model(judge: Artifact) -> str:
 
 
 def _change_model(request: ReplacementRequest, judge: Resolved, old: str) -> Artifact:
-    """Return the judge with the other model, without parameters that it is not sent."""
+    """Return the judge with the other model in its file, without parameters that it is not sent."""
     parameters = judge.artifact.value.get("model")
     known = parameters if isinstance(parameters, dict) else {}
     if not old:

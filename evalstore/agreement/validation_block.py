@@ -78,7 +78,7 @@ def check_writable(ref: str, against: str | None = None) -> None:
 def draft_validation(
     agreement: Agreement, judge: Artifact, today: date
 ) -> ValidationDraft[Agreement]:
-    """Return the judge's file with the measurement, and the day that its endpoint named."""
+    """Return the judge's file with the measurement in `validation`, and its endpoint's day."""
     entries = _build_entries(agreement, judge.scoring_digest, today)
     after = set_entries(judge.document, _BLOCK, entries)
     if agreement.retires:
@@ -122,7 +122,7 @@ def draft_replacement(
 
 
 def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
-    """Return the judge's file with its noise next to what people said about it."""
+    """Return the judge's file with its noise in `validation`, next to what people said about it."""
     values = (
         _round_number(noise.deviation),
         _round_number(float(noise.flip_rate)),
@@ -182,7 +182,7 @@ def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> lis
 
 
 def round_rate(rate: Rate) -> Decimal | None:
-    """Round a rate to as many places as its rows can tell apart, so that it can be read back."""
+    """Round a rate to as many places as its rows can tell apart, to read the count back from it."""
     if rate.value is None:
         return None
     # n rows tell n + 1 rates apart, for which as many decimal places as n has digits are enough.

@@ -1,4 +1,4 @@
-"""Asks judges in old and new words about the same stored outputs, and counts the flips.
+"""Asks judges in old and new words about the same stored outputs; counts flips, and own ones.
 
 Only calls that differ between both sides are asked twice: what else a check asks has one reply on
 both, which moves nothing. Replies are kept as those of a run are; nothing is written.
@@ -74,10 +74,10 @@ class _Candidate(NamedTuple):
 
 
 class _VerdictUnit(NamedTuple):
-    """One verdict to compare, with its question on both sides; `repeated` is asked twice.
+    """A verdict to compare: an output, its question on both sides.
 
-    `replies` are the digests of those that the run was graded with: of several kept ones they are
-    the old words' own.
+    The side `repeated` is asked twice. `replies` are the digests of those that the run was graded
+    with: of several kept ones they are the old words' own.
     """
 
     id: str
@@ -157,7 +157,7 @@ class WordingTrial:
         return self.session.plan_calls()
 
     def ask_judges(self) -> AskedChange:
-        """Judge, ask for missing replies and repeat; refuses where nothing was judged."""
+        """Judge and ask until no reply is missing; refuses where nothing was judged."""
         units = self._choose_units()
         found = self.session.repeat_until_answered(lambda: self._judge_units(units))
         self.session.refuse_missing(NO_ENDPOINT_HINT)
@@ -168,7 +168,7 @@ class WordingTrial:
         return self.session.list_notes()
 
     def _choose_units(self) -> list[_VerdictUnit]:
-        """Return what to ask about: a share of each check and recorded verdict, by hashes."""
+        """Return what to ask about: a share of each check and recorded verdict, ordered by hash."""
         graders = tuple(self._make_grader(side, self._note_call) for side in (0, 1))
         strata: dict[tuple[str, str], list[_Candidate]] = {}
         sizes: Counter[tuple[str, str]] = Counter()
@@ -216,7 +216,7 @@ class WordingTrial:
                 yield (name, str(recorded)), _Candidate(place, id_, output.sample, pair)
 
     def _is_reached(self, row: GradedRow, questions: Sequence[Question | None]) -> bool:
-        """Whether the change can affect what is asked about a row of both sides."""
+        """Whether the change can affect what is asked about a row that both sides have."""
         before, after = questions
         if before is None or after is None or before.input_digest != after.input_digest:
             return False
@@ -225,7 +225,7 @@ class WordingTrial:
         return any(side.can_affect(row) for side in self.sides)
 
     def _pair_checks(self, row: GradedRow, questions: Sequence[Question | None]) -> Iterator[_Pair]:
-        """Yield the checks of a row that ask judges, with a possible difference."""
+        """Yield the checks of a row that ask judges on both sides, perhaps differently."""
         pairs = zip(self.sides, questions, strict=True)
         found = [side.find_grading(row, question) for side, question in pairs if question]
         if None in found:

@@ -1,4 +1,4 @@
-"""Finds what can be known of artifacts, settings, bundles and rows before scoring."""
+"""Finds what can be known of artifacts, settings, bundles and rows before scoring: all findings."""
 
 from typing import TYPE_CHECKING
 

@@ -56,7 +56,7 @@ def lint_acceptance_form(value: Any) -> Iterator[Note]:
 
 
 def lint_acceptance_use(value: Any, pending: PendingAcceptances, today: date) -> Iterator[Note]:
-    """Yield the entries that no change needs, and expired ones whose change is still there."""
+    """Yield the acceptances that no change needs, and expired ones whose change is still there."""
     for index, entry in list_mappings(value, "accepted"):
         artifact, since, fingerprint, until = (
             entry.get(key) for key in ("artifact", "since", "fingerprint", "until")

@@ -70,7 +70,7 @@ def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
 def read_target_policies(
     policy: SeverityPolicy, settings: Any, files: ArtifactFiles
 ) -> dict[tuple[Kind, str], SeverityPolicy]:
-    """Return the policies of what the targets reach; for an artifact of several, the strictest."""
+    """Return the policies of what the targets reach; where several reach one, the strictest."""
     policies: dict[tuple[Kind, str], SeverityPolicy] = {}
     for target in get_mapping(settings, "targets").values():
         if isinstance(target, dict):
@@ -131,7 +131,7 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
 
 @dataclass(frozen=True, slots=True)
 class KnownRules:
-    """What packages above this one know: the diff's rules, valid acceptances, and renames.
+    """What packages above this one know: the diff's rules and rule sets, acceptances, and renames.
 
     `pending` maps each acceptance of a change since the last release to whether a change needs it;
     None where that was not computed. `renames` are the names of gone artifacts by those of new ones

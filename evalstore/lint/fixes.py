@@ -21,7 +21,10 @@ _DEPTH = 2  # a folder and a file in it
 
 
 class TextFile(NamedTuple):
-    """A file, or one `line` of its rows; without a root it is not of a store, and is not fixed."""
+    """A file, or one `line` of its rows.
+
+    Without a root it is not in a store, and cannot be fixed.
+    """
 
     root: Path | None
     path: str
@@ -51,7 +54,10 @@ def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | N
 
 
 def find_rename(source: ValidationSource) -> TextEdit | None:
-    """Return the rename of a file that only lacks a letter of its suffix; None if it is taken."""
+    """Return the rename of a file whose suffix only lacks a letter.
+
+    None if the new name is taken.
+    """
     path = PurePosixPath(source.path)
     if (
         source.role is not FileRole.IGNORED
@@ -153,7 +159,7 @@ def _write_entry(text: str, key: str, value: str) -> str:
 
 
 def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:
-    """Return a corrected scalar in the quotes that it has; None if it is written another way."""
+    """Return a scalar's right text in the quotes that it has; None if it is written another way."""
     quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
     inner = old[len(quote) : len(old) - len(quote)]
     # Escapes, anchors, tags and texts of several lines are left to people.

@@ -1,4 +1,7 @@
-"""Lints an artifact's id and version, and finds ids that two files share or that are former."""
+"""Lints an artifact's id and version.
+
+Finds ids that two files share, or that were its former ones.
+"""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
 
 
 def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
-    """Yield what voids a validation: other content, too few rows, a constant's answer."""
+    """Yield what makes a validation no evidence: other content, few rows, a constant answer."""
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:

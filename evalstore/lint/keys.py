@@ -80,7 +80,7 @@ def _name_place(name: str) -> str:
 
 
 class _KeyScope(NamedTuple):
-    """The schema to look definitions up in, the word for a mapping's place, and free keys."""
+    """The schema to look definitions up in, the word for a mapping's place, keys free there."""
 
     root: Mapping[str, Any]
     place: str
@@ -171,7 +171,10 @@ class _Names(NamedTuple):
 
 @lru_cache(maxsize=1024)  # shapes of one part of a schema
 def _guess_key(key: str, names: _Names) -> str | None:
-    """Return the key that `key` misspells; another schema's key only means a required one."""
+    """Return the key that `key` misspells.
+
+    Another schema's key is taken for a required one only.
+    """
     absent = names.list_absent()
     if key in _all_schema_keys():
         return find_near_word(key, tuple(name for name in absent if name in names.required), SLIPS)

@@ -17,7 +17,7 @@ _LISTED_LIMIT = 20
 
 
 class Fix(NamedTuple):
-    """The one right text of a scalar: another word, and quotes or none (None: as it is).
+    """The one right text of a scalar: another word, with quotes or without (None: as it is).
 
     `entry` is a key and its value that are missing beside it.
     """
@@ -28,7 +28,7 @@ class Fix(NamedTuple):
 
 
 class Note(NamedTuple):
-    """One rule's observation: where in the document (or a place), and its sentence's facts.
+    """One rule's observation: its place, in the document or elsewhere, and the facts it tells.
 
     A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
     `fix` is there where one text alone is right, `edit` once its place in the file is known.

@@ -114,7 +114,7 @@ _STATEMENTS_HINT = "make each a statement of its own, which may have a `weight`"
 
 
 def lint_wording(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield what the words of a judge's prompt, or a rubric's criteria, leave open."""
+    """Yield what the words of a judge's prompt, or a rubric's criteria, leave open or obscure."""
     value = artifact.document.value
     if not isinstance(value, dict):
         return
@@ -166,7 +166,8 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
 def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
     """Yield what the statements of a list leave open, and those that it has twice.
 
-    `seen` are hashes of statements, of other lists as well: the words of one are looked at once.
+    Yields nothing for other values. `seen` are hashes of statements, of other lists as well: the
+    words of one are looked at once.
     """
     first: dict[str, int] = {}
     for index, item in enumerate(listed if isinstance(listed, list) else ()):
@@ -228,7 +229,7 @@ def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> 
 
 
 def _find_vague(prose: str, names: frozenset[str]) -> str:
-    """Return the words that are all that a text says about what counts, if there is no more."""
+    """Return the vague words if they are all that a text says about what counts; else ""."""
     words = [word for word in _list_words(prose) if word not in names]
     if any(len(word) > 1 and word not in _VAGUE and word not in _PLAIN for word in words):
         return ""

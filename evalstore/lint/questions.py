@@ -44,7 +44,7 @@ _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dat
 
 
 class RowsPlace(NamedTuple):
-    """A file of rows: the folder of its bundles, its path below that, and its name in findings.
+    """A file of rows: the folder with its bundles, its path below that, and its name in findings.
 
     `pins` are those of its dataset, where that is known.
     """
@@ -125,7 +125,10 @@ def lint_rows(
 
 @dataclass(slots=True)
 class _LineLinter:
-    """Lints the rows of one file, each by itself; `_alike` has notes of rows by their keys."""
+    """Lints the rows of one file, each by itself.
+
+    `_alike` has the notes of rows of texts by keys.
+    """
 
     at: RowsPlace
     context: ValidationContext
@@ -170,7 +173,10 @@ class _LineLinter:
         return found
 
     def _is_told_by_keys(self, row: dict[str, Any]) -> bool:
-        """Whether all rows of texts with these keys have the same notes: nothing reads a text."""
+        """Whether all rows of texts with these keys have the same notes.
+
+        They have if neither rubric nor schema reads a text.
+        """
         read = load_schema(QUESTION)["properties"].keys() - _FREE_KEYS
         return (
             bool(row.get("id"))
@@ -241,7 +247,7 @@ def _lint_row(
 
 
 def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
-    """Yield the expected facts of white space alone; the schema refuses empty ones."""
+    """Yield the expected facts of white space alone, which leave a question unscored."""
     for index, fact in enumerate(get_list(row, "expected_facts")):
         text = fact.get("value") if isinstance(fact, dict) else fact
         if isinstance(text, str) and text and not text.strip():
@@ -279,7 +285,7 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
 
 
 def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace) -> Iterator[Note]:
-    """Yield the notes of one line with their columns; a search often saves reading it."""
+    """Yield the notes of one line with their columns; it is read only where a search finds none."""
     text, document = line.decode("utf-8").removeprefix("\ufeff"), None
     file = TextFile(at.root, at.path, number)
     for note in notes:

@@ -45,7 +45,7 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
 def lint_pin(
     pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True
 ) -> Iterator[Note]:
-    """Yield the findings of one reference, which may be unreleased if its artifact is."""
+    """Yield the findings of one reference; in an unreleased artifact it may be unreleased, too."""
     key = str(pointer[-1])
     try:
         ref = parse_ref(text)

@@ -130,7 +130,10 @@ def _is_named(check: Any) -> bool:
 
 
 def _lint_scoring_names(value: Any) -> Iterator[Note]:
-    """Yield weights and required ids that name no check; one without a kind might be meant."""
+    """Yield weights and required ids that name no check.
+
+    A check without a kind might be the one that is meant.
+    """
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
     if not all(_is_named(check) for check in checks):
         return
@@ -315,7 +318,10 @@ def _lint_partial(value: Any) -> Iterator[Note]:
 def grade_file_examples(
     artifact: Artifact, lookup: ReferenceLookup, grading: CheckContext
 ) -> list[GradedExample]:
-    """Return the examples of a rubric or a judge with their results; `grading` asks judges."""
+    """Return the examples of a rubric or judge with their results.
+
+    `grading` says how judges answer.
+    """
     value = artifact.document.value
     if artifact.kind is Kind.DATASET or not isinstance(value, dict) or EXAMPLES not in value:
         return []
@@ -368,7 +374,7 @@ def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[st
 
 
 def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
-    """Yield the errors that keep an artifact from grading, for which `bump` refuses it.
+    """Yield the errors that keep an artifact from being used to grade: `bump` refuses it for them.
 
     `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own
     question, for it releases several artifacts at once.

@@ -313,7 +313,7 @@ def _iterate_gold_names(root: Path) -> Iterator[str]:
 
 
 def _find_rows_beside(item: ReadFile) -> str | None:
-    """Return the path of a dataset's rows below the root; None without, or for a wrong name."""
+    """Return the path of a dataset's rows below the root; None without, or for a malformed name."""
     if item.artifact is None or item.source.root is None:
         return None
     with suppress(LoadError):  # a finding of the dataset's shape

@@ -78,7 +78,7 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
 
 
 def _lint_fixed_levels(levels: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield the entries of `rules` that would lower an error, which always stays one."""
+    """Yield the entries of `rules` that would lower an error: that always stays one."""
     for name, level in levels.items():
         rule = VALIDATION_RULES.get(name)
         if (

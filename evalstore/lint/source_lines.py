@@ -24,7 +24,10 @@ _WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{
 
 
 def quote_span(document: Document, span: Span | None) -> SourceLine | None:
-    """Return the line of a node with the node marked; of a longer one its first character."""
+    """Return the line of a node with the node marked.
+
+    Of one of several lines its first character.
+    """
     if span is None:
         return None
     text, begin = document.text, span.start - (span.column - 1)

@@ -1,4 +1,4 @@
-"""Finds the files to validate: of a store, of a folder, one by name, or standard input."""
+"""Finds the files to validate: a store's, those of a folder of one kind, a file, standard input."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[Valid
 
 
 def make_file_source(path: Path, shown: str) -> ValidationSource:
-    """Return a file that was named: by its place in a store's layout, else as an artifact."""
+    """Return a file that was named: by its place in a store's layout, else as an artifact.
+
+    Its keys show the artifact's kind.
+    """
     folder, name = path.parent.name, path.name
     inner = f"{folder}/{name}"
     if path.is_symlink():

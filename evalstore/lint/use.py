@@ -57,7 +57,10 @@ class UseFindings:
     strict: bool
 
     def refuse_if_strict(self, what: str) -> None:
-        """Raise `FindingsError` for findings under strict settings; `what` was not done."""
+        """Raise `FindingsError` if there are findings and settings are strict.
+
+        `what` was not done.
+        """
         if self.strict:
             lines = list(self.list_lines())
             count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
@@ -95,7 +98,7 @@ def format_finding(finding: Finding) -> str:
 def list_used(
     refs: Iterable[str], find: Callable[[str], Resolved], known: Iterable[Resolved] = ()
 ) -> tuple[Resolved, ...]:
-    """Return `known`, and all that references lead to; what means nothing is left out."""
+    """Return `known`, and what references mean with all that it refers to, if it exists."""
     used, pending = {resolved.ref: resolved for resolved in known}, [*refs]
     while pending:
         ref = pending.pop(0)
@@ -120,7 +123,7 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     dataset: Artifact | None = None,
     beside: Iterable[Artifact] = (),
 ) -> UseFindings:
-    """Return what is wrong with artifacts, and with datasets' questions as they stream by.
+    """Return what is wrong with artifacts, and with the questions of datasets as they are read.
 
     They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find`
     says what references mean, by default `store.resolve`. Where all is used for one `dataset`, its
@@ -238,7 +241,10 @@ def _make_finding(note: Note, artifact: Artifact, severity: Severity) -> Finding
 
 
 def check_usable(artifact: Artifact, load: Callable[[str], Artifact]) -> None:
-    """Raise `SchemaError` for what keeps an artifact from use, but not for a broken question."""
+    """Raise `SchemaError`, with its place, for what keeps an artifact from use.
+
+    A broken question does not.
+    """
     for note in find_obstacles(artifact, load):
         if note.pointer[:1] != ("questions",) or len(note.pointer) == 1:
             message, hint = describe_note(note)

@@ -31,7 +31,7 @@ _WORDS = frozenset({"each", "variables"})  # parameters whose texts are for judg
 
 
 class ReadCheck(NamedTuple):
-    """A check that takes values from questions: its rubric, its id, its mapping, the places.
+    """A check that takes values from questions: its rubric as named, id, mapping, and the places.
 
     `unasked` are the places of what its kind reads of a question's reference by itself.
     """
@@ -44,7 +44,7 @@ class ReadCheck(NamedTuple):
 
 
 def list_read_checks(ref: Any, lookup: ReferenceLookup) -> tuple[ReadCheck, ...]:
-    """Return the checks that take values from questions, of a rubric and rubrics within it."""
+    """Return the checks that take values from questions, in a rubric and those within it."""
     rubric = find_referenced(ref, lookup)
     return tuple(_find_read_checks(rubric, str(ref), lookup, deep=False)) if rubric else ()
 
@@ -80,9 +80,10 @@ def _read_check(ref: str, id_: str, check: Mapping[str, Any]) -> ReadCheck | Non
 
 @dataclass(slots=True)
 class ValueLinter:
-    """The values of a dataset's questions; one that lacks a value others have is reported.
+    """The values of a dataset's questions.
 
-    With `reads_words` it looks at the words of what judges are asked, too: once at each text.
+    A question that lacks a value is reported if another has it. With `reads_words` it looks at the
+    words of what judges are asked, too: once at each text.
     """
 
     lookup: ReferenceLookup
@@ -102,7 +103,10 @@ class ValueLinter:
     def lint_row(
         self, row: Mapping[str, Any], pointer: Pointer, place: Place | None = None
     ) -> Iterator[Note]:
-        """Yield what is wrong with the values of one question; `place` is its line among rows."""
+        """Yield what is wrong with the values of a question.
+
+        `place` is its line in a file of rows.
+        """
         filled = {**self.defaults, **row}
         for check in self._find_checks(row):
             absent = [value for value in check.values if is_empty(filled.get(value.key))]
@@ -157,7 +161,7 @@ class ValueLinter:
     def _lint_phrases(
         self, check: ReadCheck, value: QuestionValue, filled: Mapping[str, Any], at: Pointer
     ) -> Iterator[Note]:
-        """Yield a question's phrases that outputs have by chance; a short one is seen once."""
+        """Yield a question's phrases that outputs have by chance; a short one is examined once."""
         kind, name = str(check.params["kind"]), str(value.pointer[0])
         written = fill_values(kind, check.params, filled)
         for (_, *place), phrase in list_phrases(written, name):
@@ -169,7 +173,10 @@ class ValueLinter:
                 yield from lint_phrase_of_question(phrase, filled.get("input"), pointer)
 
     def _lint_words(self, param: Any, value: Any, at: Pointer) -> Iterator[Note]:
-        """Yield what the words of statements or a variable leave open; the same words once."""
+        """Yield what the words of statements or a variable leave open.
+
+        Equal words are read once.
+        """
         if param not in _WORDS:
             return
         from evalstore.lint.prompts import lint_criterion, lint_statements
@@ -227,7 +234,10 @@ class ValueLinter:
     def _place(
         self, row: Mapping[str, Any], pointer: Pointer, check: ReadCheck, key: str
     ) -> Pointer | None:
-        """Return where a question has a value; None for the default, which was looked at."""
+        """Return where a question has a value.
+
+        None for the dataset's default, which was looked at.
+        """
         if key in row:
             return (*pointer, key)
         name = (check.rubric, check.id, key)
@@ -270,5 +280,8 @@ def _lint_values(
 
 
 def has_own_lists(check: Mapping[str, Any]) -> bool:
-    """Whether no list, pattern or number of a check is a question's; judges' values may be."""
+    """Whether no list, pattern or number of a check is a question's.
+
+    What only judges read may be.
+    """
     return all(value.pointer[0] in {"variables", "each"} for value in list_question_values(check))

@@ -251,7 +251,10 @@ def _name_inside(key: str, pointer: Pointer) -> str:
 
 
 def read_first_sentence(described: Any) -> str:
-    """Return what a schema says first about a key, unless that only repeats the key."""
+    """Return what a schema says first about a key, without the full stop.
+
+    "" if it repeats the key.
+    """
     text: str = described.get("description", "") if isinstance(described, dict) else ""
     sentence = re.split(r"(?<=[.]) |\n", text, maxsplit=1)[0].removesuffix(".")
     return sentence if sentence.count(" ") >= _HINT_WORDS - 1 and not sentence.endswith(":") else ""

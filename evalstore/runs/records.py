@@ -80,6 +80,7 @@ def require_format(path: Path) -> FileFormat:
 
 
 def _find_shape(path: Path) -> FileFormat | None:
+    """Return the format of a file, or of a folder's only run; None if it cannot be read."""
     with suppress(LoadError):
         return require_format(path)
     return None

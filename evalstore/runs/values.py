@@ -179,7 +179,7 @@ class CheckSummary:
 
     @property
     def coverage(self) -> Coverage:
-        """How many outputs it was asked for, how many it graded, and how many as a whole."""
+        """How many outputs it was asked for, and how many it graded as a whole."""
         return Coverage(self.scored - self.partial - self.hollow, self.scored + self.unscored)
 
     @property

@@ -24,7 +24,7 @@ def normalize_spaces(text: str) -> str:
 
 
 def is_asked_of(asked: Sequence[str], question: Question) -> bool:
-    """Whether one text is the question's input, or around it, or all of them within it."""
+    """Whether one text is the question's input or contains it, or all together are within it."""
     own = normalize_spaces(question.input)
     texts = [normalize_spaces(text) for text in asked]
     if own in texts or texts[0] in normalize_spaces(_join_question(question)):
@@ -75,7 +75,7 @@ class AskedIndex:
     _inputs: list[tuple[str, str]] | None = field(default=None, init=False)
 
     def find_ids(self, asked: Sequence[str]) -> list[str]:
-        """Return the questions with one of the texts as input: the first text that any has."""
+        """Return the questions whose input is one of the texts: the first text that some have."""
         for text in map(normalize_spaces, asked):
             found = [id_ for id_ in self._find_by_key(text) if self._has_input(id_, text)]
             if found:
@@ -83,7 +83,10 @@ class AskedIndex:
         return []
 
     def find_around(self, asked: Sequence[str]) -> str | None:
-        """Return the one question whose input is most of the whole text; else None."""
+        """Return the one question whose input is most of the whole text.
+
+        None for none or several.
+        """
         text = normalize_spaces(asked[0])
         long = (one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text))
         parts = [one for one in long if one[1] in text and _is_part(one[1], text)]
@@ -111,7 +114,7 @@ class AskedIndex:
         return [id_ for (id_,) in found.fetchall()]
 
     def _fill_database(self) -> sqlite3.Connection:
-        """Return a temporary database of all inputs by key, which keeps memory small."""
+        """Return a temporary database of all inputs by key: memory does not grow with them."""
         database = sqlite3.connect("", isolation_level=None)
         weakref.finalize(self, database.close)
         database.execute("PRAGMA journal_mode = OFF")

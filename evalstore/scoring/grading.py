@@ -100,7 +100,7 @@ class ArtifactResolver:
 
     @property
     def context(self) -> CheckContext:
-        """What checks are graded with: these artifacts and judges, as strictly as set."""
+        """What checks are graded with: artifacts and judges, as strictly as the store says."""
         return CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
 
     @property
@@ -209,7 +209,10 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
 
 
 def format_exact_ref(resolved: Resolved) -> str:
-    """Return the reference that will name the same content tomorrow; a file has its name."""
+    """Return the reference that will name the same content tomorrow.
+
+    A working file has only its name.
+    """
     # A working file has no pin but its name, a revision its commit, everything else its version.
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type

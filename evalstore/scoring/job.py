@@ -1,4 +1,4 @@
-"""Scores stored outputs by a dataset's rubrics in one pass, and writes the run; no clock."""
+"""Scores stored outputs by a dataset's rubrics in one pass, and writes the run; reads no clock."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ class ScoringJob:
     options: ScoringOptions
 
     def write_run(self, out: Path) -> Run:
-        """Grade, ask for missing replies and repeat; then publish the run in `out`."""
+        """Grade and ask for missing replies until none is missing.
+
+        Then publish the run in `out`.
+        """
         self.refuse_links(out)
         # A pass without all replies leaves no file behind: the draft is dropped, and graded anew
         # after asking.
@@ -101,9 +104,10 @@ class ScoringJob:
             refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
-        """Return the judge calls that scoring would make, and the notes; makes no call.
+        """Return the judge calls that scoring would make, and the notes so far.
 
-        Raises `UnmetSettingError` where nobody can say what would be asked of which model.
+        Calls and writes nothing. Raises `UnmetSettingError` where nobody can say what would be
+        asked of which model.
         """
         run = self.grade_outputs(
             lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL}
@@ -188,7 +192,7 @@ def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> Prepared
 def open_job(
     dataset: str, outputs: Path, store: ArtifactStore, options: ScoringOptions
 ) -> Iterator[ScoringJob]:
-    """Open a scoring job: artifacts validated, questions indexed, cache of replies opened.
+    """Open a scoring job: artifacts resolved and validated, questions indexed, replies cached.
 
     `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
     `{id, output, tool_calls?}`. Raises `FindingsError` where something is found and the settings
@@ -261,7 +265,7 @@ def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
 
 
 def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
-    """Return an output, which names what all share; raises `LoadError` without any."""
+    """Return an output, which names what all share; raises `LoadError` for a file without any."""
     missing = ""
     for found in read_outputs(samples, choice):
         if isinstance(found, StoredOutput):

@@ -23,7 +23,7 @@ _NO_LINE = "the file of outputs has none"
 
 
 class OutputMatch(NamedTuple):
-    """An output, its question's position, and its hash in Every Eval Ever (or 0).
+    """An output, its question's position, and the hash of an Every Eval Ever row (or 0).
 
     `other` says what was asked in place of the question; it is empty where that was the question.
     """
@@ -67,10 +67,11 @@ class OddOutputs:
 
 @dataclass(slots=True)
 class OutputMatcher:
-    """Matches outputs by id, or by what was asked, and counts odd outputs.
+    """Matches outputs by id, or by what was asked.
 
-    Outputs of one question have different sample numbers. A row of Every Eval Ever that repeats an
-    output does so for another metric, and is skipped.
+    Notes each output's line, and counts odd outputs. Outputs of one question have different sample
+    numbers. A row of Every Eval Ever that repeats an output does so for another metric, and is
+    skipped.
     """
 
     file: str
@@ -95,9 +96,10 @@ class OutputMatcher:
     def match_outputs(
         self, outputs: Iterable[StoredOutput | MissingOutput]
     ) -> Iterator[OutputMatch]:
-        """Yield each output with its question and position; refuses a second for one sample.
+        """Yield each output with its question and that one's position.
 
-        So it does a file whose outputs stand at other questions than those that were asked.
+        Refuses a second of one sample. So it does a file whose outputs stand at other questions
+        than those that were asked.
         """
         odd = self.odd
         for recorded in outputs:
@@ -141,7 +143,10 @@ class OutputMatcher:
         self.odd.strays += 1
 
     def _find_other(self, recorded: StoredOutput, question: Question) -> str:
-        """Return what else an output was asked; `RefusedError` for another question."""
+        """Return what an output was asked instead of its question.
+
+        `RefusedError` where that is another question.
+        """
         asked = recorded.asked
         if not asked or question.broken or has_input_of(asked, question):
             return ""
@@ -190,10 +195,10 @@ class OutputMatcher:
         )
 
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
-        """Note an output's line for the question at `number`; False if it has one.
+        """Note an output's line for the question at `number`.
 
-        The same output again is another metric of it; another one is a second answer, and a
-        `RefusedError`.
+        False if that output was noted already. The same output again is another metric of it;
+        another one is a second answer, and a `RefusedError`.
         """
         if line_and_hash := self._find_sample(number, sample):
             if not output_hash or output_hash != line_and_hash[1]:

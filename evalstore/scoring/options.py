@@ -14,7 +14,7 @@ from evalstore.scoring.judging import Judges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """How outputs are graded, and what the run says; each is an option of `evalstore score`.
+    """How outputs are graded, and what the run says; each field is an option of `evalstore score`.
 
     `at` is the time that the run records; `today` the day by which a judge's validation is stale,
     by default that of `at`. `model` names the outputs' model (None: as they say, else their file).

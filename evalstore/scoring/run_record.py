@@ -27,7 +27,7 @@ _HOW_TO_GIVE = {
 
 @dataclass(frozen=True, slots=True)
 class UsedReferences:
-    """The pins of the rubrics and judges that graded, by reference, and their notes."""
+    """The pins of the rubrics and judges that graded, sorted by reference, and their notes."""
 
     rubrics: tuple[UsedArtifact, ...] = ()
     judges: tuple[UsedArtifact, ...] = ()

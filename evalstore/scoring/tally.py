@@ -1,4 +1,4 @@
-"""Sums rows into a run's exact numbers, in memory of a fixed size; reads no file."""
+"""Sums rows into a run's exact numbers, in memory that does not grow with rows; reads no file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class QuestionSums:
 
 
 class CountedRow(Protocol):
-    """What is counted of a row: its grade, its rubric, and its question's id if odd."""
+    """What is counted of a row: its grade, its rubric, and its question's id for notes."""
 
     @property
     def id(self) -> str: ...  # noqa: D102  # as `GradedRow` has it
@@ -132,7 +132,7 @@ class AnswerTally:
             self.unmet_count += times
 
     def note_error(self, check: CheckResult, id_: str) -> None:
-        """Note that the check could not grade the output of `id_`, or not as a whole."""
+        """Note that the check could not grade the output of question `id_`, or not as a whole."""
         self.errors += check.score is None
         self.partial += check.score is not None
         self.error_ids[id_] = None
@@ -166,7 +166,10 @@ class AnswerTally:
 
 @dataclass(slots=True)
 class UnscoredOutputs:
-    """How many outputs have no score for one reason, in the first one's words."""
+    """How many outputs have no score for one reason, in the first one's words.
+
+    `first` are the first of their questions.
+    """
 
     reason: str
     count: int = 0

@@ -78,7 +78,7 @@ class Workers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradingPlan:
-    """What is graded and by what, so that all worker processes must find the same.
+    """What is graded and by what, in words that any process can read: all workers find the same.
 
     `worktree` is the store's; `pins` say what the references mean.
     """
@@ -412,7 +412,7 @@ def _connect(scheduler: str) -> Any:
 
 @contextmanager
 def _open_local_cluster() -> Iterator[Any]:
-    """Start a worker process for each core; they end with the block or this process.
+    """Start a worker process for each core; they end with the block, or with this process.
 
     Other users of the machine can reach its ports: so its keys are only theirs, and it shows no
     pages.

@@ -24,7 +24,10 @@ class Placeholder(NamedTuple):
 
 
 def find_in_template(template: str, names: Collection[str]) -> Iterator[Placeholder]:
-    """Yield the first of each placeholder that a template does not fill, though `names` could."""
+    """Yield the first of each placeholder that a template does not fill.
+
+    `names` are what it could.
+    """
     seen = set[str]()
     for found in re.finditer(_write_names(_BRACES, names), template):
         if found[0] not in seen:

@@ -76,12 +76,12 @@ class _Identity(NamedTuple):
 
 
 def has_file(path: Path) -> bool:
-    """Whether the file exists; `RefusedError` if somebody else could have written it."""
+    """Whether the file exists; `RefusedError` if somebody else could have written it, or a part."""
     return _find_identity(path) is not None
 
 
 def _find_identity(path: Path) -> _Identity | None:
-    """Return which file it is, or None; what SQLite keeps next to it counts, too."""
+    """Return which file it is, None for no file; what SQLite keeps next to it is looked at, too."""
     if not path.name:
         raise _make_error(path, "is not a regular file", _ELSEWHERE)
     try:
@@ -153,7 +153,10 @@ def find_form(database: sqlite3.Connection, path: Path) -> int:
 
 
 def create_database(path: Path) -> sqlite3.Connection:
-    """Open the file for writing; create what is missing, and migrate replies of form 1."""
+    """Open the file for writing.
+
+    Create what is missing, and move replies of form 1 to the new table.
+    """
     _make_file(path)
     database = open_connection(path)
     with _close_on_failure(database), hold_write_lock(database):
@@ -180,7 +183,7 @@ def _make_file(path: Path) -> None:
 
 @contextmanager
 def hold_write_lock(database: sqlite3.Connection) -> Iterator[None]:
-    """Hold the write lock from the first read on: upgraded read locks would deadlock."""
+    """Hold the write lock from the first read on: two upgraded read locks would deadlock."""
     with _begin(database, "BEGIN IMMEDIATE"):
         yield
         database.execute("COMMIT")

@@ -56,7 +56,7 @@ def _open_database() -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class CallQueue:
-    """Calls, each once, in memory of a fixed size, and in this queue's random order.
+    """Calls, each once, in memory that does not grow with them, and in this queue's random order.
 
     In one order, two processes that ask the same calls at the same time would make every call
     twice, side by side.

@@ -77,7 +77,10 @@ class JudgeClient:
         self._mask = SecretMask(self.endpoint.key)
 
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
-        """Send a call once, as a user message with exactly its model's parameters; read it."""
+        """Send a call once, as a user message with exactly its model's parameters.
+
+        Read the response.
+        """
         if not call.model.get("id"):
             return CallFailure(
                 f"no model is set for {call.judge}", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
@@ -92,7 +95,7 @@ class JudgeClient:
         )
 
     def find_shutdown_dates(self) -> Mapping[str, date]:
-        """Return the days on which models are switched off, by id, as far as listed."""
+        """Return the days on which models are switched off, by id, if the endpoint lists them."""
         response = self._exchange(
             "GET", self.endpoint.models_url, min(self.endpoint.timeout, _LIST_SECONDS)
         )

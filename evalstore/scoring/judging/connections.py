@@ -1,4 +1,4 @@
-"""Connections to one endpoint that end with the exchange; sole user of `urllib3`."""
+"""Connections to one endpoint that end with the exchange; sole user of `urllib3`, imported late."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 def open_pools(url: str, connections: int, headers: dict[str, str]) -> Pools:
-    """Return up to `connections` to the host of `url`, through the environment's proxy.
+    """Return a pool of up to `connections` to the host of `url`, by the environment's proxy.
 
     Raises `ValueError` for a proxy that cannot be used, `OSError` for certificates that cannot be
     read.
@@ -137,7 +137,7 @@ def open_pools(url: str, connections: int, headers: dict[str, str]) -> Pools:
 
 
 def send_request(pools: Pools, method: str, url: str, body: Any = None) -> Response:
-    """Send a request, perhaps with JSON; return its response before its body is read."""
+    """Send a request, with JSON if there is a body; return the response before its body is read."""
     more: dict[str, Any] = {}
     if body is not None:
         written = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -203,7 +203,10 @@ def _write_login(proxy: SplitResult) -> dict[str, str] | None:
 
 
 def _look_up(host: str, port: int) -> list[str]:
-    """Return a host's addresses, at least one; raises as the system does without any."""
+    """Return a host's addresses, at least one.
+
+    Raises as the system does if there is none in time.
+    """
     answers: queue.SimpleQueue[list[Any] | OSError | UnicodeError] = queue.SimpleQueue()
 
     def ask_system() -> None:

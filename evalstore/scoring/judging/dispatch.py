@@ -1,4 +1,4 @@
-"""Asks many calls at once: retries what may succeed, stops, and caches each reply."""
+"""Asks many calls at once: retries what may succeed, stops if nothing will, caches each reply."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def ask_all(
 
 
 def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> float:
-    """Return the seconds until the next try, after `attempt` (from 0) and what is requested."""
+    """Return the seconds until the next try.
+
+    `attempt` is from 0, `requested` the endpoint's wish.
+    """
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     # Up to a quarter longer, so that calls refused together do not come back together.
@@ -130,7 +133,10 @@ class _FailureWatch:
 
 @dataclass(slots=True)
 class WorkerPool(Generic[_Item, _Result]):
-    """Up to `size` threads that do `work`, then `cleanup`; `stop` ends them early."""
+    """Up to `size` threads that do `work`.
+
+    The last runs `cleanup`, and a set `stop` ends them early.
+    """
 
     work: Callable[[_Item], _Result]
     cleanup: Callable[[], None]

@@ -1,4 +1,4 @@
-"""The cache of replies by their call's key: an append-only SQLite file that all share."""
+"""The cache of replies by their call's key: an append-only SQLite file for all processes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ _OLD_COLUMNS = 6
 
 @dataclass(slots=True)
 class ReplyCache:
-    """Replies in one SQLite file, made by the first `put`, and checked at its first use.
+    """Replies in one SQLite file, made by the first `put`.
 
-    Nothing in it is ever changed: another reply to the same call is kept beside the first.
+    A file that exists is checked at first use. Nothing in it is ever changed: another reply to the
+    same call is kept beside the first.
 
     The file has a rollback journal, not a write-ahead log: one file can be copied, read from a
     read-only folder, and shared over a network. The cost is a few waits for the disk, which threads
@@ -59,7 +60,7 @@ class ReplyCache:
         return next((reply for reply in self.find_replies(call) if reply.number > since), None)
 
     def find_replies(self, call: JudgeCall) -> tuple[JudgeReply, ...]:
-        """Return all replies to a call in order, without those whose digest is wrong."""
+        """Return all replies to a call in their order, save those whose digest is wrong."""
         with self._lock, translate_errors(self.path):
             rows = self._read_rows(REPLY_QUERIES, call.key)
             return tuple(map(_make_reply, filter(_is_whole, rows)))
@@ -70,7 +71,10 @@ class ReplyCache:
             return max((number for (number,) in self._read_rows(LAST_NUMBER_QUERIES)), default=0)
 
     def put(self, call: JudgeCall, reply: JudgeReply) -> None:
-        """Write a reply to disk, and keep earlier ones; raises `RefusedError` if it cannot."""
+        """Write a reply to disk before returning; keep earlier ones.
+
+        Raises `RefusedError` where it cannot.
+        """
         if reply.problem:
             raise ValueError(
                 "a call without a reply is to be asked again, so nothing of it is kept"
@@ -91,7 +95,7 @@ class ReplyCache:
                 self._pending_rows.pop(id(row), None)
 
     def check_writable(self) -> None:
-        """Check that replies can be written, before one costs money; else `RefusedError`."""
+        """Check that replies can be written, before one costs money; else raise `RefusedError`."""
         with self._lock, translate_errors(self.path), hold_write_lock(self._open_for_writing()):
             pass
 

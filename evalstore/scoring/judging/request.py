@@ -16,7 +16,7 @@ SAMPLING = (
 
 
 def build_body(call: JudgeCall) -> dict[str, Any]:
-    """Return the body of a request: the model, its messages, and its parameters."""
+    """Return the body of a request: the model, its messages, and the call's parameters for it."""
     model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
     system = [{"role": "system", "content": model["system"]}] if "system" in model else []
     messages = [*system, {"role": "user", "content": call.prompt}]

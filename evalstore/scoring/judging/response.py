@@ -117,7 +117,7 @@ def _read_count(usage: Any, name: str) -> int | None:
 
 
 def _read_cost(usage: Any) -> Decimal | None:
-    """Return what an endpoint says an answer cost, as OpenRouter does; None if it does not."""
+    """Return the cost of an answer if the endpoint says it, as OpenRouter does; else None."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None

@@ -13,7 +13,7 @@ _LEAST_LENGTH = (
 
 @dataclass(frozen=True, slots=True)
 class SecretMask:
-    """The spellings of one key, which an endpoint may echo as it is or escaped in JSON."""
+    """The spellings of one key: an endpoint may echo it as it is, or escaped in JSON."""
 
     key: str = field(repr=False)
     _spellings: re.Pattern[str] | None = field(init=False, repr=False)
@@ -30,5 +30,5 @@ class SecretMask:
         return self._spellings.sub(_MASK, text) if self._spellings else text
 
     def hide_in_reply(self, text: str) -> str:
-        """Return a reply without the key, unless the key is as short as a word."""
+        """Return a reply without the key, unless it is so short that it may be a word."""
         return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text

@@ -1,4 +1,4 @@
-"""Answers a job's judges: reads cached replies, notes missing ones, asks all at once."""
+"""Answers for a job's judges: reads cached replies, notes missing ones, then asks all at once."""
 
 from __future__ import annotations
 
@@ -119,9 +119,10 @@ class JudgeSession:
     _last: int | None = None  # the last reply of those that count; None: that of the start
 
     def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
-        """Return the cached reply, a `wanted` one of several, or why it is missing.
+        """Return the cached reply, a `wanted` one of several, or why there is none.
 
-        While somebody can be asked, a wanted reply that cannot be read is no answer either.
+        A call without a reply is noted as missing. While somebody can be asked, a wanted reply that
+        cannot be read is no answer either.
         """
         if wanted and self.judges.endpoint is not None:
             kept = self.replies().find_replies(call)
@@ -228,10 +229,10 @@ class JudgeSession:
         self.usage = JudgeUsage(cost=cost)
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
-        """Return what `grade` does once every possible judge was asked; it starts anew.
+        """Return what `grade` returns once every judge that can be asked was.
 
-        Each pass notes the calls that it lacks; the loop ends because all of them are asked after
-        it.
+        It starts anew each time. Each pass notes the calls that it lacks; the loop ends because all
+        of them are asked after it.
         """
         graded = grade()
         while self.can_ask:
@@ -246,7 +247,7 @@ class JudgeSession:
             raise RefusedError(f"{count}, and no judge was asked", hint=hint)
 
     def ask_again(self, call: JudgeCall) -> None:
-        """Note a call as missing in spite of kept replies, but once in a job."""
+        """Note a call as missing although replies to it are kept, at most once in a job."""
         if call.key in self.failures or any(
             one.number > self.start for one in self.replies().find_replies(call)
         ):
