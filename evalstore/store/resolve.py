@@ -104,7 +104,10 @@ class CommittedArtifact(NamedTuple):
 
 
 def resolve_ref(store: StoreReader, ref: Ref) -> Resolved:
-    """Resolve one reference as evalstore.lock has it, else as it is today; from its file where the store says so."""
+    """Resolve a reference as evalstore.lock has it, else as of today.
+
+    From its file if the store says so.
+    """
     if ref.type is PinType.WORKTREE or store.worktree is WorktreePins.ALL:
         return _resolve_worktree(store, ref)
     try:
@@ -122,7 +125,10 @@ def _resolve_released(store: StoreReader, ref: Ref) -> Resolved:
 
 
 def resolve_unlocked(store: StoreReader, ref: Ref) -> Resolved:
-    """Resolve one reference without the lock; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
+    """Resolve one reference without the lock.
+
+    Raises `RefError`, `RefusedError`, `LoadError` or `GitError`.
+    """
     if ref.type is PinType.WORKTREE:
         return _resolve_worktree(store, ref)
     if ref.type is PinType.REVISION:
@@ -143,7 +149,10 @@ def resolve_at_commit(
 def resolve_release(
     store: StoreReader, ref: Ref, version: Version, *, locked: bool = False
 ) -> Resolved:
-    """Resolve a reference at one released version; `RefusedError` when its file is not the one that was released."""
+    """Resolve a reference at one released version.
+
+    `RefusedError` if its file is not the released one.
+    """
     name = store.tags.grammar.format_name(ref.kind, ref.id, version)
     commit = _find_release_commit(store, ref, name)
     try:
@@ -167,7 +176,10 @@ def resolve_release(
 
 
 def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
-    """Say which exact references will be resolved, in this order, so that git reads ahead; it never fails."""
+    """Say which exact references will be resolved, in order, so that git reads ahead.
+
+    Never fails.
+    """
     exact = [(ref, ref.version) for ref in refs if ref.version]
     if len(exact) < _MANY_REFS:
         return
@@ -198,7 +210,7 @@ def may_mean(ref: Ref, version: Version) -> bool:
 
 
 def is_covered(ref: Ref, version: Version) -> bool:
-    """Whether a version is among those that a reference names where several are meant: without a pin, all of them."""
+    """Whether a version is among those that a reference names; without a pin it names all."""
     if ref.version is not None:
         return version == ref.version
     return ref.range is None or version in ref.range
@@ -210,7 +222,7 @@ def can_mean(ref: Ref, version: Version) -> bool:
 
 
 def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
-    """Read the artifact of `ref` at a commit; `label` stands before the path in the places of errors."""
+    """Read the artifact of `ref` at a commit; in the places of errors `label` precedes the path."""
     path = store.moves.find_prefix(commit) + ref.path
     blob = find_file(store.objects, commit, path)
     if blob is None:
@@ -224,7 +236,10 @@ def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> 
 
 
 def read_tagged(store: StoreReader, ref: Ref, commit: str, *, tag: str) -> CommittedArtifact:
-    """Read the artifact of `ref` at the commit of a tag, which may be read already; raises as `read_committed`."""
+    """Read the artifact of `ref` at a tag's commit, or take it if read ahead.
+
+    Raises as `read_committed`.
+    """
     file = store.prefetch.find(tag)
     if file is None or file.tag.commit != commit:
         return read_committed(store, ref, commit, label=tag)
@@ -233,7 +248,7 @@ def read_tagged(store: StoreReader, ref: Ref, commit: str, *, tag: str) -> Commi
 
 
 def build_unknown_error(store: StoreReader, ref: Ref) -> RefError:
-    """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id.
+    """Return the error for an unknown id or version, with a hint on the versions or the nearest id.
 
     A version that the ledger of HEAD records is known: what this clone lacks is its tag.
     """
@@ -248,7 +263,10 @@ def build_unknown_error(store: StoreReader, ref: Ref) -> RefError:
 
 
 def _resolve_worktree(store: StoreReader, ref: Ref) -> Resolved:
-    """Read the file of an artifact; what it means is recorded as `<kind>/<id>@worktree`, whatever pin was written."""
+    """Read the file of an artifact.
+
+    It is recorded as `<kind>/<id>@worktree`, whatever the pin was.
+    """
     if store.root is None:
         raise RefError(
             "a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD"
@@ -378,7 +396,10 @@ def describe_missing_tag(store: StoreReader, name: str, version: Version) -> str
 
 
 def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
-    """Say how this clone gets tags of releases, and who made the first few; "" where nothing is known of that."""
+    """Say how this clone gets tags of releases, and who made the first few.
+
+    "" if nothing is known.
+    """
     from evalstore.store.remote import RecordedRelease, describe_fetch
 
     releases = []
@@ -401,7 +422,10 @@ def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
 def _build_unreleased_error(
     store: StoreReader, ref: Ref, message: str, releases: Sequence[Release] = ()
 ) -> RefError:
-    """Return the error for a reference to no release; `UnreleasedError` where the file on disk is what it means."""
+    """Return the error for a reference to no release.
+
+    `UnreleasedError` if it means the file on disk.
+    """
     hints = [_describe_versions(releases)] if releases else []
     if store.root is None or not (store.root / ref.path).is_file():
         return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
@@ -420,7 +444,7 @@ def _build_unreleased_error(
 
 
 def suggest_refs(store: StoreReader, text: str) -> str:
-    """Return as a question which references a word may mean that is none: those of its id, else of the nearest.
+    """Return as a question which references a wrong one may mean: those of its id, or the nearest.
 
     Empty where the store has nothing like it, and where the name is right: then its pin is wrong.
     """

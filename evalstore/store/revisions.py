@@ -1,4 +1,4 @@
-"""Finds commits: HEAD, branches, and `git:<rev>` by exact ref name or object id, never by git's own guessing."""
+"""Finds commits: HEAD, branches, and `git:<rev>` by exact ref name or object id, no guess."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def find_head(git: Git) -> str | None:
 
 
 class Head(NamedTuple):
-    """What is checked out: a branch by its short name (None: a detached HEAD), and a commit (None before the first)."""
+    """What is checked out: a branch's short name (None: detached), a commit (None: none yet)."""
 
     branch: str | None
     commit: str | None
@@ -80,7 +80,7 @@ def find_head_ref(git: Git) -> str | None:
 
 
 def find_default_branch(git: Git) -> str:
-    """Return the name of the branch that changes are merged into, as far as this clone knows: origin's, or its own."""
+    """Return the branch that changes are merged into, as known here: origin's, or its own."""
     out = git.run_or_none("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
     name = (find_head_ref(git) or "") if out is None else out.decode(*NAME_ENCODING).strip()
     return name.removeprefix("refs/remotes/origin/").removeprefix(BRANCH_REFS) or "main"
@@ -93,7 +93,7 @@ def list_branch_tips(git: Git) -> list[str]:
 
 
 def find_branch_with(git: Git, commit: str) -> str | None:
-    """Return the short name of a branch, or one of a remote, whose history has a commit; None where no branch has."""
+    """Return the short name of a local or remote branch whose history has a commit; else None."""
     argv = ("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname:short)")
     return (
         git.run(*argv, "--", BRANCH_REFS, REMOTE_REFS).decode(*NAME_ENCODING).removesuffix("\n")
@@ -107,13 +107,16 @@ def is_ancestor(git: Git, commit: str, tip: str) -> bool:
 
 
 def find_fork(git: Git, commit: str, tip: str) -> str | None:
-    """Return the newest commit that two have in their history; None without one, or where a shallow clone ends."""
+    """Return the newest commit in the history of both.
+
+    None without one, or if a shallow clone ends.
+    """
     out = git.run_or_none("merge-base", commit, tip)
     return out.decode("ascii").split("\n")[0] if out else None
 
 
 def list_merged_tags(git: Git, commit: str, pattern: str) -> frozenset[str]:
-    """Return the names of the tags of a pattern of refs whose commits are in the history of a commit."""
+    """Return the names of tags (by a pattern of refs) whose commits are in a commit's history."""
     out = (
         git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", pattern)
         or b""
@@ -124,14 +127,14 @@ def list_merged_tags(git: Git, commit: str, pattern: str) -> frozenset[str]:
 
 
 def list_first_parents(git: Git, tip: str) -> list[tuple[str, int]]:
-    """Return a commit, its first parent, that one's first parent and so on, each with its committer's second."""
+    """Return a commit and its chain of first parents, each with its committer's time in seconds."""
     out = git.run("rev-list", "--first-parent", "--timestamp", tip, env=NO_GRAFTS).decode("ascii")
     lines = (line.partition(" ") for line in out.split("\n") if line)
     return [(oid, int(seconds)) for seconds, _, oid in lines]
 
 
 def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
-    """Return the commits in the history of `tip` that are not in that of `known` (None: all of them)."""
+    """Return the commits in the history of `tip` that are not in that of `known` (None: all)."""
     return set(git.run("rev-list", tip, *(["--not", known] if known else [])).decode().split())
 
 
@@ -144,7 +147,10 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
 
 
 def list_refs(git: Git, *patterns: str) -> dict[str, str]:
-    """Return the objects of all refs of some patterns, by full name; a pattern that ends with a slash is a folder."""
+    """Return the objects of refs by full name, for patterns.
+
+    One that ends with a slash is a folder.
+    """
     out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *patterns).decode(
         *NAME_ENCODING
     )

@@ -1,4 +1,4 @@
-"""Finds the folder of a store in a bare repository, and reads the settings at the root of a store."""
+"""Finds a store's folder in a bare repository, and reads the settings at a store's root."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
 
 
 def find_bare_prefix(git: Git) -> str:
-    """Return the folder of the store in a bare repository's HEAD: its root, else the one folder with settings."""
+    """Return the store's folder in a bare repository's HEAD: its root, or the one with settings."""
     head = find_head(git)
     if head is None:
         return ""
@@ -45,7 +45,7 @@ def find_bare_prefix(git: Git) -> str:
 
 
 def parse_settings(data: bytes, file: str) -> Document:
-    """Return the settings in the bytes of evalstore.yaml; `LoadError` for anything but a mapping."""
+    """Return the settings in evalstore.yaml's bytes; `LoadError` for anything but a mapping."""
     document = read_yaml(data, file)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError(
@@ -75,7 +75,7 @@ def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how m
     name: str,
     limit: int,
 ) -> bytes | None:
-    """Return the bytes of a file at the root of a store, on disk or in HEAD; None where there is none."""
+    """Return the bytes of a file at a store's root, on disk or in HEAD; None without one."""
     if root is not None:
         # Anything there but a file is an error: without its settings a strict store would be a
         # lenient one.

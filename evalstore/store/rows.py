@@ -1,4 +1,4 @@
-"""Streams the rows that a large dataset keeps in a file beside it, and lists the questions that got another id."""
+"""Streams the rows of large datasets from their files, and lists questions with a new id."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]*)"')
 
 
 class RowLine(NamedTuple):
-    """One line of a file of rows that is not blank, with the name of the file and its number there."""
+    """One line of a file of rows that is not blank, with the file's name and its number there."""
 
     data: bytes
     file: str
@@ -44,14 +44,20 @@ _RowsByIndex = Mapping[int, Mapping[str, Any]]
 def read_rows(
     store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
+    """Yield a dataset's rows at a commit (None: on disk).
+
+    `LoadError` for a row without `id` or `input`.
+    """
     return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
 
 
 def read_questions(
     store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[Question]:
-    """Yield the questions beside a dataset at a commit (None: on disk), a broken row as one that says so."""
+    """Yield the questions of a dataset's rows at a commit (None: on disk).
+
+    A broken row is one, too.
+    """
     defaults = read_defaults(dataset.value)
     for data, file, number in read_row_lines(store, dataset, commit=commit, tag=tag):
         row, broken = None, ""
@@ -83,7 +89,7 @@ def name_rows_file(store: StoreReader, path: str, *, commit: str | None, tag: st
 
 
 def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
-    """Return every file of rows that a dataset names, on disk or in a commit of any branch or tag."""
+    """Return every file of rows that a dataset names, on disk or at any branch or tag."""
     commits = list_file_commits(store, [dataset.path])
     blobs = store.moves.find_blobs({commit: (commit, dataset.path) for commit in commits})
     texts = [store.objects.read(blob).data for blob in dict.fromkeys(blobs.values()) if blob]
@@ -108,7 +114,10 @@ def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
 
 
 def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | None) -> str:
-    """Return the SHA-256 over the lines of the rows beside a dataset, however they end; blank ones do not count."""
+    """Return the SHA-256 of the lines of a dataset's rows, whatever their ends.
+
+    Blank ones do not count.
+    """
     found = hashlib.sha256()
     for line in read_row_lines(store, dataset, commit=commit, tag=None):
         found.update(line.data.strip() + b"\n")
@@ -118,7 +127,7 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
 def pair_row_lines(
     old: LineReader, new: LineReader, *, keeps_whole: bool
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Return the rows of two files that differ; a line of both is left out, as nothing is to be said about it.
+    """Return the rows of two files that differ; a line that both have is left out.
 
     Every row is there where it `keeps_whole`, where rows came into another order, and where one id
     stands twice: then a line of both is one object on both sides, with its ids alone unless all of
@@ -141,14 +150,17 @@ def pair_row_lines(
 
 
 class _ChangedLines(NamedTuple):
-    """The lines that two files do not share, old and new, by their index; whether all others kept their order."""
+    """The lines that two files do not share, old and new, by index.
+
+    Whether the others kept order.
+    """
 
     changed: tuple[dict[int, RowLine], dict[int, RowLine]]
     in_order: bool
 
 
 def _find_changed_lines(old: LineReader, new: LineReader) -> _ChangedLines:
-    """Read both files side by side; of each only the lines are kept that the other has not had so far."""
+    """Read both files in step; keep only the lines of each that the other has not had so far."""
     waiting: tuple[_Waiting, _Waiting] = ({}, {})
     latest, in_order = (-1, -1), True
     for at, lines in enumerate(zip_longest(old(), new())):
@@ -171,14 +183,14 @@ def _find_changed_lines(old: LineReader, new: LineReader) -> _ChangedLines:
 
 
 def _are_ids_in_order(old: _RowsByIndex, new: _RowsByIndex) -> bool:
-    """Whether the changed rows of both sides stand in one order, and between the same unchanged rows."""
+    """Whether the changed rows of both sides are in one order, between the same unchanged rows."""
     before, after = ({row["id"] for row in side.values()} for side in (old, new))
     common = before & after
     return _list_places(old, common) == _list_places(new, common)
 
 
 def _list_places(side: _RowsByIndex, ids: Container[str]) -> list[tuple[str, int]]:
-    """Return these of the changed rows in order, each with the number of unchanged rows before it."""
+    """Return these changed rows in order, each with the number of unchanged rows before it."""
     places = [(row["id"], index - changed) for changed, (index, row) in enumerate(side.items())]
     return [place for place in places if place[0] in ids]
 
@@ -196,7 +208,7 @@ def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
 
 
 def _read_id(line: RowLine) -> str:
-    """Return the id of a row, of which no more is parsed where the id is written first and plainly."""
+    """Return the id of a row; no more is parsed where the id is written first and plainly."""
     found = _PLAIN_ID.match(line.data)
     return str(found[1], "utf-8") if found else str(parse_row(line)["id"])
 

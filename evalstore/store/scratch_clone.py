@@ -26,7 +26,10 @@ _KEEP = ("merge.evalstore-keep.driver", "true")  # git's own way to keep the sid
 
 @dataclass(frozen=True, slots=True)
 class ScratchClone:
-    """The clone: its git, and its folder, in which a branch is checked out. No hook or filter runs there."""
+    """The clone: its git, and its folder with a branch checked out.
+
+    No hook or filter runs there.
+    """
 
     git: Git
     folder: Path
@@ -38,16 +41,19 @@ class ScratchClone:
         return self.git.run("rev-parse", "--verify", "HEAD").decode().strip()
 
     def merge(self, commit: str, message: str) -> str | None:
-        """Merge a commit, by a fast-forward where that goes; return the path of a file in conflict, or None."""
+        """Merge a commit, fast-forward if possible.
+
+        Return the path of a file in conflict, or None.
+        """
         return self._try("merge", "--quiet", "--ff", "--no-edit", "-m", message, commit)
 
     def pick(self, commit: str, *, is_committed: bool) -> str | None:
-        """Repeat a commit here, or only its changes; return the path of a file in conflict, or None."""
+        """Repeat a commit here, or only its changes; return a conflicting file's path, or None."""
         how = ["--allow-empty", "--keep-redundant-commits"] if is_committed else ["--no-commit"]
         return self._try("cherry-pick", *how, commit)
 
     def commit_rest(self, message: list[str], paths: list[str]) -> None:
-        """Commit all that is not in `paths`, if there is anything; `message` are options of `git commit`."""
+        """Commit all that is not in `paths`, if any; `message` are options of `git commit`."""
         self.git.run("reset", "--quiet")
         excluded = (f":(exclude,literal,top){path}" for path in paths)
         self.git.run("add", "--all", "--", ":(top)", *excluded, env={"GIT_LITERAL_PATHSPECS": None})
@@ -55,7 +61,7 @@ class ScratchClone:
             self.git.run("commit", "--quiet", "--no-verify", *message, env=dict(self.signature))
 
     def write_variant(self, commit: str, parent: str, files: Mapping[str, TreeEntry | None]) -> str:
-        """Write a commit on `parent` with the tree of another, in which files differ (None: are not there)."""
+        """Write a commit on `parent` with another's tree, changed in `files` (None: absent)."""
         index = {"GIT_INDEX_FILE": str(self.git.directory / "variant")}
         self.git.run("read-tree", commit, env=index)
         nothing = TreeEntry("0", "0" * len(commit))
@@ -84,7 +90,10 @@ class ScratchClone:
 
 @dataclass(frozen=True, slots=True)
 class CloneSeed:
-    """How a clone begins: a branch at a commit, tags (object by full ref name), the store's folder, who commits."""
+    """How a clone begins: a branch at a commit, tags, the store's folder, the committer.
+
+    The tags are objects by full ref name.
+    """
 
     branch: str
     commit: str
@@ -95,7 +104,10 @@ class CloneSeed:
 
 @contextmanager
 def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
-    """Make a clone that reads and writes the objects of `git`'s repository, and has nothing else of it but `seed`."""
+    """Make a clone that reads and writes the objects of `git`'s repository.
+
+    Its refs are those of `seed`.
+    """
     from evalstore.store.pipeline_files import (
         write_attributes,
     )  # it writes YAML, too, which loads slowly

@@ -1,4 +1,4 @@
-"""Reads files of allowed signers (ssh-keygen(1)), and checks the signatures of tags against them."""
+"""Reads files of allowed signers (ssh-keygen(1)), and checks tags' signatures against them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ SignatureCheck = Callable[[str, bytes, datetime | None], str]
 
 
 class AllowedSigner(NamedTuple):
-    """One line: who may sign (as written), with which key, and under which options; without a key the whole line."""
+    """One line: who may sign (as written), with which key and options.
+
+    Without a key the whole line.
+    """
 
     principals: bytes
     key: bytes
@@ -63,7 +66,10 @@ def is_signature_required(settings: Mapping[str, Any]) -> bool:
 
 
 def read_required_signers(store: StoreReader) -> bytes | None:
-    """Return the file of allowed signers where the settings ask for signed releases, as `read_signers`; else None."""
+    """Return the file of allowed signers if the settings ask for signed releases; else None.
+
+    Raises as `read_signers`.
+    """
     return read_signers(store) if is_signature_required(store.settings) else None
 
 
@@ -77,7 +83,7 @@ def read_signers(store: StoreReader) -> bytes:
 
 
 def find_signers_file(settings: Mapping[str, Any]) -> str:
-    """Return the path of the file of allowed signers in the store; `LoadError` for one outside of it."""
+    """Return the path of the file of allowed signers; `LoadError` for one outside of the store."""
     name = settings.get("allowed_signers", SIGNERS_FILE)
     if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
         raise LoadError(
@@ -95,7 +101,7 @@ def build_signers_error(name: str) -> RefusedError:
 
 
 def parse_signers(data: bytes) -> Iterator[AllowedSigner]:
-    """Yield the lines of a file of allowed signers; one that cannot be read here is one, too, for ssh-keygen may."""
+    """Yield the lines of a file of allowed signers, even those that only ssh-keygen may read."""
     for line in data.split(b"\n"):
         if match := _LINE.match(line):
             yield AllowedSigner(
@@ -115,12 +121,11 @@ def find_added_signers(old: bytes, new: bytes) -> list[AllowedSigner]:
 def open_signature_check(
     git: Git, hex_digits: int, signers: bytes | None
 ) -> Iterator[SignatureCheck]:
-    """Yield the check of tags against a file of allowed signers (None: anybody's); object ids have `hex_digits`.
+    """Yield the check of tags against a file of allowed signers (None: anybody's).
 
-    It runs the program that the user's global config names for SSH, and none that the repository
-    names. git itself
-    asks whether a key counted when the tag says that it was made; what is asked besides is a moment
-    that the tag's author did not choose.
+    Object ids have `hex_digits`. It runs the program that the user's global config names for SSH,
+    and none that the repository names. git itself asks whether a key counted when the tag says that
+    it was made; what is asked besides is a moment that the tag's author did not choose.
     """
     from evalstore.store.repository.scratch import open_scratch_repository
 

@@ -26,7 +26,7 @@ class OpenedStore(Protocol):
 
 
 class ArtifactStore(StoreReader):
-    """One store of artifacts; a context manager, because it keeps a git process until it is closed."""
+    """One store of artifacts; a context manager, as it keeps a git process until it is closed."""
 
     __slots__ = ()
 
@@ -36,10 +36,11 @@ class ArtifactStore(StoreReader):
         return self
 
     def resolve(self, ref: str | Ref) -> Resolved:
-        """Return what a reference means; `RefError` names the versions there are, `RefusedError` says what is amiss.
+        """Return what a reference means.
 
-        A reference in evalstore.lock means what it meant when it was locked; `RefusedError` when
-        its content differs.
+        `RefError` names the versions there are, `RefusedError` says what is amiss. A reference in
+        evalstore.lock means what it meant when it was locked; `RefusedError` when its content
+        differs.
         """
         if not isinstance(ref, str | Ref):
             raise ArgumentError.from_value("a reference", ref, (str, Ref))
@@ -52,17 +53,20 @@ class ArtifactStore(StoreReader):
         return resolve_ref(self, parsed)
 
     def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
-        """Return what each of many references means, as `resolve` does, in half the time: git reads ahead."""
+        """Return what each of many references means, as `resolve` does; git reads ahead."""
         parsed = [parse_ref(ref) if isinstance(ref, str) else ref for ref in refs]
         expect_releases(self, [ref for ref in parsed if isinstance(ref, Ref)])
         return tuple(map(self.resolve, parsed))
 
     def read_artifact(self, ref: str | Ref) -> Artifact:
-        """Return the artifact that a reference means, as it is: nobody looked whether it is valid."""
+        """Return the artifact that a reference means, without validating it."""
         return self.resolve(ref).artifact
 
     def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows in the file beside a dataset, as of the same commit; none when it has no such file."""
+        """Yield the rows in a dataset's file of rows, as of the same commit.
+
+        None without such a file.
+        """
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         if "rows" not in resolved.artifact.value:
             return iter(())
@@ -73,9 +77,10 @@ class ArtifactStore(StoreReader):
     def pair_rows(
         self, old: Resolved, new: Resolved, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter
     ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-        """Return the rows beside two versions of a dataset that differ; all of them where the defaults do.
+        """Return the rows that differ between two versions of a dataset.
 
-        `watch` wraps the iteration over the lines of the new side (a progress bar).
+        All if their defaults differ. `watch` wraps the iteration over the lines of the new side (a
+        progress bar).
         """
         from evalstore.store.rows import pair_row_lines, read_row_lines
 
@@ -85,7 +90,7 @@ class ArtifactStore(StoreReader):
         return pair_row_lines(before, lambda: watch(after()), keeps_whole=len(defaults) > 1)
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
-        """Yield the questions of a dataset, from its file or from the rows beside it; a broken row is one, too."""
+        """Yield a dataset's questions, from its file or its rows; a broken row is one, too."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         artifact = resolved.artifact
         if "rows" in artifact.value:

@@ -1,4 +1,4 @@
-"""Tells whether there is a store where a command was pointed at, and where else in the repository there is one."""
+"""Finds whether a folder is a store, and where else in its repository there is one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def find_elsewhere(store: StoreReader) -> str:
 
 
 def find_stores(top: Path) -> list[Path]:
-    """Return the folders from `top` downwards that are stores, by their mark or by the artifacts in them, in order."""
+    """Return the folders below `top` that are stores, by mark or by artifacts, in order."""
     return [
         folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)
     ]

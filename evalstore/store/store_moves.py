@@ -1,4 +1,4 @@
-"""Finds where a store lay in the tree of a commit: a tag names an artifact of the store, wherever its folder was then.
+"""Finds where a store was at a commit: a tag names an artifact of the store, in any folder.
 
 A store moves when one commit takes its files out of one folder and puts them into another, as
 `git mv` does: nothing
@@ -27,7 +27,7 @@ _MARKS = (*STORE_FOLDERS, SETTINGS_FILE)
 
 
 class PathChange(NamedTuple):
-    """One file that a commit added, changed or removed: its blob at a parent, and at the commit (None: absent)."""
+    """A file that a commit added, changed or removed: its blob before and after (None: absent)."""
 
     commit: str
     path: str
@@ -37,7 +37,7 @@ class PathChange(NamedTuple):
 
 @dataclass(slots=True)
 class StoreMoves:
-    """The folders that a store was in; `prefix` is where it is now ("" or with a slash at the end)."""
+    """The folders that a store was in; `prefix` is today's ("" or with a slash at the end)."""
 
     git: Git
     objects: ObjectReader
@@ -46,7 +46,7 @@ class StoreMoves:
     _known: dict[str, str] = field(default_factory=dict)
 
     def find_prefix(self, commit: str) -> str:
-        """Return where the store lay at a commit: today's folder, unless it lay in an earlier one alone."""
+        """Return where the store was at a commit: today's folder, unless only an earlier one."""
         if commit not in self._known:
             self._known[commit] = self._search_commit(commit)
         return self._known[commit]
@@ -56,7 +56,7 @@ class StoreMoves:
         self._known[commit] = prefix
 
     def list_prefixes(self) -> tuple[str, ...]:
-        """Return all folders that the store was in, the latest first, by a walk through the history of its places."""
+        """Return all folders that the store was in, the latest first, by their history."""
         if self._earlier is None:
             head = find_head(self.git)
             self._earlier = tuple(self._list_earlier(head)) if head else ()
@@ -103,7 +103,7 @@ class StoreMoves:
                 yield prefix
 
     def _find_move(self, tip: str, prefix: str) -> tuple[str, str] | None:
-        """Return the last commit that put the store into a folder, and the folder that it took it from."""
+        """Return the last commit that moved the store into a folder, and the folder before that."""
         added: defaultdict[str, list[str]] = defaultdict(list)
         removed: defaultdict[str, list[str]] = defaultdict(list)
         for change in read_changes(
@@ -123,7 +123,7 @@ class StoreMoves:
 
 
 def _list_folders(gone: list[str], inner: list[str]) -> Iterator[str]:
-    """Yield the folders below which a file was removed that was added under the same name elsewhere."""
+    """Yield the folders from which a file was removed that was added elsewhere by the same name."""
     wanted = {path for path in inner if path.partition("/")[0] in _MARKS}
     for path in gone:
         parts = path.split("/")
@@ -135,9 +135,10 @@ def _list_folders(gone: list[str], inner: list[str]) -> Iterator[str]:
 def read_changes(
     git: Git, tip: str, paths: list[str], letters: str, options: list[str] | None = None
 ) -> list[PathChange]:
-    """Return what the commits up to `tip` did to some paths of the repository, newest first; of `letters` alone.
+    """Return what the commits up to `tip` did to paths of the repository, newest first.
 
-    A merge is compared with each of its parents. One git process.
+    Only changes of the kinds `letters` are among them. A merge is compared with each of its
+    parents. One git process.
     """
     argv = (
         "-m",

@@ -1,4 +1,4 @@
-"""Tags as released versions: releases by one `for-each-ref`, parsed by one grammar, and checked for what they name."""
+"""Tags as released versions: listed by one `for-each-ref`, parsed by one grammar, and checked."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class GitTag(NamedTuple):
 
     @property
     def flaw(self) -> str | None:
-        """Why this tag is not a release, as the rest of a sentence; None when it names a commit under its own name."""
+        """Why this tag is not a release, as the rest of a sentence; None if it is one.
+
+        A release names a commit under its own name.
+        """
         if self.symref:
             return "is a symbolic ref to another ref"
         if self.type == "commit":
@@ -67,7 +70,7 @@ class GitTag(NamedTuple):
 
 
 class TagRef(NamedTuple):
-    """The object that a tag's ref names, which nobody has read, and the ref that it stands for ("": none)."""
+    """The object that a tag's ref names, not read yet, and the ref that it points to ("": none)."""
 
     oid: str
     symref: str
@@ -97,7 +100,10 @@ class TagGrammar(NamedTuple):
         return (_KINDS[match[1]], match[2], version) if match and version else None
 
     def read_release(self, tag: GitTag) -> Release | None:
-        """Return the release of a tag; None when its name is outside the grammar or it has a flaw."""
+        """Return the release of a tag.
+
+        None if its name does not fit the grammar or it has a flaw.
+        """
         parts = self.parse_name(tag.name)
         if parts is None or tag.flaw:
             return None
@@ -105,7 +111,7 @@ class TagGrammar(NamedTuple):
 
 
 class TagIndex(NamedTuple):
-    """Tags by name, releases by artifact (ascending), and ignored tags that are not a release (name, reason)."""
+    """Tags by name, releases by artifact (ascending), and ignored tags (name, reason)."""
 
     tags: Mapping[str, GitTag]
     releases: Mapping[tuple[Kind, str], Sequence[Release]]
@@ -114,7 +120,7 @@ class TagIndex(NamedTuple):
 
 @dataclass(slots=True)
 class Tags:
-    """The tags of one repository: looked up one by one at first, and listed all at once when lookups are many."""
+    """The tags of one repository, looked up one by one at first, later listed at once."""
 
     git: Git
     grammar: TagGrammar
@@ -156,7 +162,7 @@ class Tags:
         return self._unread
 
     def find_oid(self, name: str) -> str | None:
-        """Return the object that the tag of exactly this name refers to, be it a tag object or a commit."""
+        """Return the object (tag or commit) that the tag of exactly this name refers to."""
         if self._unread is not None:
             return ref.oid if (ref := self._unread.get(name)) else None
         return tag.oid if (tag := self.find(name)) else None

@@ -1,4 +1,4 @@
-"""Compares files on disk with git's blobs, by id and without parsing, and finds those whose line ends git converts."""
+"""Compares files on disk with git's blobs by id, and finds those whose line ends git converts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def is_blob(root: Path, path: str, blob: str) -> bool:
 def read_working_files(
     store: ArtifactStore, refs: Iterable[Ref]
 ) -> Iterator[tuple[Ref, bytes | None]]:
-    """Yield working files with their bytes, None for one that cannot be read; in a bare repository there are none."""
+    """Yield working files with their bytes, None for an unreadable one.
+
+    Nothing in a bare repository.
+    """
     if store.root is None:
         return
     with FolderReader() as reader:
@@ -62,7 +65,7 @@ def read_working_files(
 
 
 def _has_blob_content(data: bytes, blob: str) -> bool:
-    """Whether the bytes of a file are those of a blob, as they are or with CRLF where git has LF."""
+    """Whether a file's bytes are those of a blob, as they are or with CRLF where git has LF."""
     if compute_object_id("blob", data, len(blob)) == blob:
         return True
     normal = normalize_line_ends(data)
@@ -70,7 +73,7 @@ def _has_blob_content(data: bytes, blob: str) -> bool:
 
 
 def is_release(ref: Ref, data: bytes, blob: str, version: Version) -> bool:
-    """Whether the bytes of a working file are the `blob` of a release, and say the version that its tag says."""
+    """Whether a file's bytes are the `blob` of a release, with the version that its tag says."""
     try:
         return _has_blob_content(data, blob) and read_version(ref, data, ref.path) == version
     except LoadError:
@@ -98,7 +101,7 @@ def _hash_pieces(data: Iterable[bytes], size: int, hex_digits: int) -> str:
 
 
 def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
-    """Return those of `paths` (from the repository's root) that git would commit with LF for CRLF."""
+    """Return the `paths` (from the repository's root) that git would commit with LF for CRLF."""
     top = store.repository.top
     if top is None or not paths:
         return frozenset()
@@ -124,7 +127,7 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
 
 
 def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str]]:
-    """Yield the files of a store that differ on disk from what a commit holds, with the attribute that rewrites them.
+    """Yield a store's files that differ from a commit's, with the attribute that rewrites them.
 
     A path is that in the store. The attributes are those of the index, by which git wrote the
     files.

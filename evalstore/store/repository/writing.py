@@ -66,7 +66,7 @@ def write_tree(
     files: Mapping[str, TreeEntry | None],
     contents: Iterable[bytes],
 ) -> str:
-    """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None).
+    """Write the tree of `commit` (None: empty) with `files` added, replaced or removed (None).
 
     `contents` are those of the files that git does not have yet.
     """
@@ -100,7 +100,7 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
     files: Mapping[str, TreeEntry],
     tags: Mapping[str, str],
 ) -> tuple[str, dict[str, str]]:
-    """Write an unsigned commit and its tags again, on another tip, by one process; return both, tags by name."""
+    """Write an unsigned commit and its tags again on another tip; return both, tags by name."""
     root, trees = _edit_tree(objects, tip, files)
     head, _, message = read_object(objects, commit, "commit").partition(b"\n\n")
     people = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
@@ -123,7 +123,10 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
 def write_commit(
     git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]
 ) -> str:
-    """Write a commit and return its id; `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables."""
+    """Write a commit; return its id.
+
+    `signature` has git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    """
     parent_args = (word for parent in parents for word in ("-p", parent))
     return (
         git.run("commit-tree", tree, *parent_args, stdin=message.encode(), env=signature)
@@ -135,7 +138,10 @@ def write_commit(
 def write_tags(
     git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str]
 ) -> dict[str, str]:
-    """Write annotated tag objects of a commit and return them by name; the tagger is its committer, to the second."""
+    """Write annotated tag objects of a commit; return them by name.
+
+    The tagger is the commit's committer, to the second.
+    """
     tagger = read_committer(objects, commit)
     head = b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s"
     texts = [
@@ -156,7 +162,7 @@ def read_committer(objects: ObjectReader, commit: str) -> bytes:
 def update_refs(
     git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]
 ) -> None:
-    """Update refs in order in one transaction, which fails as a whole when a ref is not at its old value."""
+    """Update refs in one transaction, which fails as a whole if a ref is not at its old value."""
     lines = ["start", *(_format_update(update) for update in updates), "prepare"]
     prepared = ("\n".join(lines) + "\n").encode(*NAME_ENCODING)
     if len(lines) < MANY or not can_sync_all():
