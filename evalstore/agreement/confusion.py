@@ -118,7 +118,7 @@ class Confusion:
 
     @property
     def advantage(self) -> ChangeEstimate:
-        """What the rows on which only one of both is right say about other rows of this sort."""
+        """What these rows say about the judge against the constant, on other rows like them."""
         is_pass = self.constant is Verdict.PASS
         won, lost = (
             (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)

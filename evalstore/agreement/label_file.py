@@ -116,11 +116,11 @@ def order_for_labels(rows: Iterable[GradedRow]) -> list[GradedRow]:
 
 
 def rank_for_labels(row: GradedRow) -> bytes:
-    """Return what outputs are sorted by where they are labelled."""
+    """Return the key by which outputs are sorted for labelling: a hash of question and sample."""
     name = f"{row.id}\n{row.sample}".encode("utf-8", "surrogatepass")
     return blake2b(name, digest_size=16).digest()
 
 
 def identify_row(row: GradedRow) -> LabelledOutput:
-    """Return what tells an output from the others that may be labelled."""
+    """Return what identifies an output among those that may be labelled."""
     return identify_output(row.id, row.sample, row.output.text)

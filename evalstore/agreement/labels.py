@@ -36,7 +36,7 @@ class LabelledOutput(NamedTuple):
 
 
 def identify_output(id_: str, sample: int, output: str | None) -> LabelledOutput:
-    """Return what tells an output from the others that may be labelled."""
+    """Return what identifies an output among those that may be labelled."""
     text = None if output is None else output.encode("utf-8", "surrogatepass")
     digest = None if text is None else blake2b(text, digest_size=16).digest()
     return LabelledOutput(id_, sample, digest)

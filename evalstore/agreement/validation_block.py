@@ -78,7 +78,10 @@ def check_writable(ref: str, against: str | None = None) -> None:
 def draft_validation(
     agreement: Agreement, judge: Artifact, today: date
 ) -> ValidationDraft[Agreement]:
-    """Return the judge's file with the measurement in `validation`, and its endpoint's day."""
+    """Return the judge's file with the measurement in its `validation` block.
+
+    The block also has the day that the judge's endpoint named.
+    """
     entries = _build_entries(agreement, judge.scoring_digest, today)
     after = set_entries(judge.document, _BLOCK, entries)
     if agreement.retires:

@@ -131,7 +131,7 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
 
 
 def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
-    """Return what the first object of a reply says under a judge's own keys, else what its pattern finds."""
+    """Return what a reply's first object says under the judge's keys, or its pattern finds."""
     value = find_first_object(text)
     score = None if value is None else _find_by_keys(judge, keys, value)
     if score is None and judge.reply_pattern is not None:

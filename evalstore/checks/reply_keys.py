@@ -1,4 +1,4 @@
-"""Reads a reply by the keys that a judge names: the first text in braces, as YAML, whatever is around it; pure."""
+"""Reads a reply by the keys that a judge names: the first text in braces, as YAML; pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_first_object(text: str) -> Mapping[str, Any] | None:
 
 
 def _read_object(text: str) -> Any:
-    # YAML's reader takes no halves of a character as escapes, which JSON writes.
+    # YAML's reader refuses the escapes of half a character that JSON writes.
     whole = _HALVES.sub(lambda halves: json.loads(f'"{halves[0]}"'), text)
     for read in (read_legacy_json, read_legacy_yaml):
         with suppress(LoadError):
@@ -46,7 +46,7 @@ def _read_object(text: str) -> Any:
 
 
 def _list_places(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield where each brace opens and is closed, and how many close none but are wanted."""
+    """Yield where each brace opens and closes, and how many closing braces it lacks."""
     closes, opened = dict[int, int](), list[int]()
     for match in _BRACES.finditer(text):
         if match[0] == "{":
@@ -69,7 +69,7 @@ def read_verdict(value: Any) -> bool:
 
 
 def read_score(value: Any) -> int | Decimal | None:
-    """Return the number that the value of a score is: of nothing 0, of what is no number None."""
+    """Return the number of a score's value: 0 for nothing, None for what is not a number."""
     if value is None or value == "":
         return 0
     if isinstance(value, bool):
@@ -80,6 +80,6 @@ def read_score(value: Any) -> int | Decimal | None:
 
 
 def read_level(value: Any, levels: Mapping[str, Any]) -> str | None:
-    """Return the level that a text names, in any case; None for none."""
+    """Return the level that a text names, in upper or lower case; None if it names none."""
     name = value.strip().lower() if isinstance(value, str) else None
     return next((level for level in levels if level.lower() == name), None)

@@ -102,7 +102,7 @@ class QuestionComparison:
         return replace(change.with_reason(f"{' and '.join(refs)} reads it"), imported_diff=found)
 
     def _judge_unmoved(self, change: Change, results: Sequence[_ComparedPair]) -> Change:
-        """Return an edit that no finding is due to: another rubric may have them all."""
+        """Return an edit that no finding is due to, with its proof, or with why that is open."""
         moved = [one for one in results if _find_bump(one, _REF_KEY) is Bump.MAJOR]
         mixed = [one for one in moved if _is_regraded(one)]
         if not mixed:

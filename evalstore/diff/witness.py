@@ -450,7 +450,7 @@ def _fits(witness: Witness, direction: Direction) -> bool:
 def _iterate_bars(
     checks: Sequence[CheckState], possible: Mapping[str, Sequence[Fraction]]
 ) -> Iterator[tuple[CheckState, Fraction]]:
-    """Yield the scores of each check between the ends."""
+    """Yield each check with its scores other than the lowest and the highest."""
     for check in checks:
         for score in possible[check.token] or _list_bars(check):
             if score not in _ENDS:

@@ -52,7 +52,7 @@ class PreparedRubric:
 
 
 class FloatingRefs(Enum):
-    """Whether a reference that floats is noted or refused, as the settings say, or simply means what it means today."""
+    """Whether a floating reference is noted or refused by the settings, or just resolved."""
 
     BY_SETTINGS = "by settings"
     TAKEN = "taken"

@@ -285,7 +285,10 @@ class RunTally:
             found.first.append(row.id)
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about checks that could not grade, each with its first reason; of equal ones, one about all."""
+        """Yield notes about checks that could not grade, each with its first reason.
+
+        Equal ones once.
+        """
         broken = [(name, found) for name, found in self._name_checks().items() if found.troubles]
         broken.sort(key=lambda pair: -pair[1].troubles)
         alike: dict[str, list[str]] = {}

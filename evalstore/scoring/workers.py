@@ -56,7 +56,7 @@ SPAN_SIZE = (
     4 << 20
 )  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
 WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
-_LOOK_SECONDS = 5  # between two looks at whether there are workers
+_LOOK_SECONDS = 5  # between two checks for workers
 
 # Begins a call, and returns a future of its result.
 Submit = Callable[..., Any]

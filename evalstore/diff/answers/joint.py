@@ -114,7 +114,7 @@ class JointAnswers:
                 yield from self._build_answer(text, free, graders)
 
     def list_distinct(self) -> Iterator[JointAnswer]:
-        """Yield one way of those that differ only in which of like checks answers what."""
+        """Yield the ways to answer, one of those that differ only in which like check says what."""
         graders = self._list_graders()
         numbers: dict[object, int] = {}
         for text in self.text_ways:
@@ -145,7 +145,7 @@ class JointAnswers:
     def _build_answer(
         self, text: TextWay, free: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
     ) -> Iterator[JointAnswer]:
-        """Yield what all checks answer; nothing where no output is answered so."""
+        """Yield what all checks answer; nothing where no output can be answered like that."""
         answers = {**text.answers, **free}
         reasons = [answers[key].unscored for key in self.missing_together]
         if len({reason is UnscoredReason.MISSING for reason in reasons}) <= 1:
@@ -155,7 +155,7 @@ class JointAnswers:
     def _list_parts(
         self, answers: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
     ) -> Iterator[object]:
-        """Yield all that answers add to the two results, and to which go together."""
+        """Yield all that answers add to both results, and whether they are missing together."""
         for side, checks in enumerate(graders):
             for check, grade, key in checks:
                 if key in answers:
@@ -174,7 +174,7 @@ class JointAnswers:
 def _select_fitting(
     ways: Mapping[tuple[RawAnswer, ...], int], visible: int
 ) -> list[tuple[RawAnswer, ...]]:
-    """Return the ways to answer an output of so many visible characters."""
+    """Return the ways to answer an output with this many visible characters."""
     return [way for way, most in ways.items() if most >= visible]
 
 
@@ -215,7 +215,7 @@ def list_joint_answers(
 def _iterate_text_scores(
     checks: _Variables, places: Mapping[RegexTree, int]
 ) -> Iterator[tuple[_Key, TextScore]]:
-    """Yield the variables that follow from the text alone, by languages that are searched."""
+    """Yield the variables that follow from the text alone, if all their languages are searched."""
     for key, (check, *_) in checks.items():
         score = read_text_check(check)
         if score and all(language in places for language in score.languages):
@@ -227,7 +227,7 @@ def _list_scores(
 ) -> dict[_Key, Sequence[Fraction]]:
     """Return the scores that each variable can have; none where they are any of an interval."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in states)
-    # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
+    # A judge that is asked on one side only is not read: any score of it is taken to be possible.
     loads = {key: load if key in old & new else None for key in free}
     return {key: list_possible_scores(users[0], loads[key]) for key, users in free.items()}
 

@@ -37,7 +37,7 @@ def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree
 
 
 def simplify_phrases(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a check of phrases, of which one is enough, without those that are only where another one is."""
+    """Return a check that needs one of its phrases, without phrases that contain another one."""
     values = params["values"]
     is_listed = isinstance(values, list) and len(values) <= min(COMPARED.items, PHRASE_LIMIT)
     if not is_listed or params.get("min_matches", 1) != 1:

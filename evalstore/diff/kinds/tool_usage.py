@@ -232,7 +232,7 @@ def _simplify(params: Params) -> Params:
     mode, partial = params["mode"], params["partial"]
     if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # an order, and shares, are of two
         mode, partial = "any_order" if mode == "in_order" else mode, False
-    # How arguments match is nothing without arguments.
+    # How arguments match means nothing without arguments.
     idle = {"args_match": _DEFAULTS["args_match"]}
     tools = [entry if "args" in entry else {**entry, **idle} for entry in params["tools"]]
     forbidden = params["forbidden"]
