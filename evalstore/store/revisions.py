@@ -1,4 +1,4 @@
-"""Finds commits: HEAD, branches, and `git:<rev>` by exact ref name or object id, no guess."""
+"""Finds commits: HEAD, branches, and `git:<rev>` by exact ref name or object id, never guessed."""
 
 from __future__ import annotations
 

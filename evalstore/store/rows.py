@@ -152,7 +152,7 @@ def pair_row_lines(
 class _ChangedLines(NamedTuple):
     """The lines that two files do not share, old and new, by index.
 
-    Whether the others kept order.
+    `in_order`: all others kept their order.
     """
 
     changed: tuple[dict[int, RowLine], dict[int, RowLine]]

@@ -46,7 +46,10 @@ class StoreMoves:
     _known: dict[str, str] = field(default_factory=dict)
 
     def find_prefix(self, commit: str) -> str:
-        """Return where the store was at a commit: today's folder, unless only an earlier one."""
+        """Return the folder that the store was in at a commit.
+
+        Today's, unless it was only in an earlier one.
+        """
         if commit not in self._known:
             self._known[commit] = self._search_commit(commit)
         return self._known[commit]
