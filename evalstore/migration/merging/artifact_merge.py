@@ -145,7 +145,10 @@ def merge_artifact(
 def _merge_sides(
     forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartNode | None
 ) -> MergeResult:
-    """Return both sides' changes; where they meet a conflict, or with `forced` the source's side."""
+    """Return both sides' changes.
+
+    Where they meet, a conflict that has `forced`, the source's side.
+    """
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
     theirs = select_content(forced)

@@ -1,4 +1,4 @@
-"""Reads Every Eval Ever: the file becomes a run, its samples questions, judges judges with rubrics."""
+"""Reads Every Eval Ever: a file becomes a run, its samples questions; judges get rubrics."""
 
 from __future__ import annotations
 
