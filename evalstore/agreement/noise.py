@@ -45,7 +45,10 @@ NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_J
 
 @dataclass(frozen=True, slots=True)
 class NoiseRequest:
-    """What to measure: a judge, on so many `outputs` of the `run`, each asked `repeat` times."""
+    """What to measure: a judge, on so many `outputs` of the `run`, each asked `repeat` times.
+
+    They are the same outputs every time.
+    """
 
     judge: str
     run: Path
