@@ -166,7 +166,7 @@ def _hash_text(text: str) -> str:
 
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
-    """Return a row's outcome, with reasons: no run's row, a wrong schema version, no output, no score."""
+    """Return a row's outcome, and why: it is unreadable, of another version, without a score."""
     doubts = (find_row_doubt(row), find_row_gaps(row)) if "response" not in row else ()
     doubt = "; ".join(filter(None, doubts))
     try:
