@@ -321,7 +321,7 @@ def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") 
 
 
 def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
-    """Return the value of a reply that is JSON alone, or what stands against reading it so."""
+    """Return the value of a reply that is JSON alone, or why it cannot be read as that."""
     body = _open_fence(text)
     try:
         return read_json(body, "reply").value, ""

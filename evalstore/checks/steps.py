@@ -325,7 +325,7 @@ def _remove_markup(text: str) -> str:
 
 
 def _is_within_word(found: re.Match[str]) -> bool:
-    """Whether letters or digits stand on both sides, as in `snake_case`."""
+    """Whether letters or digits are on both sides, as in `snake_case`."""
     text, start, end = found.string, found.start(), found.end()
     return start > 0 and end < len(text) and text[start - 1].isalnum() and text[end].isalnum()
 

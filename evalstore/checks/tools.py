@@ -94,7 +94,7 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
 def _find_unwanted(
     demands: ToolDemands, calls: Calls, places_by_tool: Sequence[Places]
 ) -> Iterator[str]:
-    """Yield what stands in the calls that must not."""
+    """Yield what is wrong with calls that must not be there."""
     for call in calls:
         if call.name in demands.forbidden:
             yield f"{make_excerpt(call.name, SHORT_EXCERPT)} is called, which is forbidden"

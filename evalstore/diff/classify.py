@@ -65,7 +65,7 @@ def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
 
 
 def _find_rule(id_: str, rule_set: int) -> ChangeRule:
-    """Return the rule, or what stands for it in a set that does not have it yet."""
+    """Return the rule; in a rule set that does not have it yet, the one that it replaces."""
     rule = RULES[id_]
     # A rule may replace one that came after the set as well.
     while rule.since > rule_set:

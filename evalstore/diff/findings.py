@@ -208,7 +208,7 @@ class DiffFinding(Claim):
 
 @dataclass(frozen=True, slots=True)
 class MovedOutput:
-    """One stored output that the change moves, and where it stands."""
+    """One stored output that the change moves, and where it is."""
 
     id: str
     place: Place

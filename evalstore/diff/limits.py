@@ -97,7 +97,7 @@ class _Evidence(NamedTuple):
 
 
 class _Effects(NamedTuple):
-    """What is looked for when all edits of a rubric are told in one sentence."""
+    """How far a comparison looks for what all edits of a rubric do together."""
 
     edits: int = 40
     checks: int = 32

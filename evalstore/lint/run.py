@@ -323,7 +323,7 @@ def _find_rows_beside(item: ReadFile) -> str | None:
 
 
 def name_rows_file(source: ValidationSource, path: str) -> str:
-    """Return how the file of rows at `path`, beside a source or the source itself, is shown."""
+    """Return the name in findings of the rows file at `path`, next to a source or itself one."""
     return str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
 
 

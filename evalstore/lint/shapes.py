@@ -64,7 +64,7 @@ def lint_artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
 
 
 def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
-    """Yield what the schema `name` has against `value`, which stands at `pointer`."""
+    """Yield what the schema `name` says against `value`, which is at `pointer`."""
     # Most values are valid, which a predicate says a hundred times as fast as the library.
     if (meets := _compile_named_predicate(name)) and meets(value):
         return

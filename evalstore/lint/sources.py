@@ -60,7 +60,7 @@ class ValidationSource:
 
     @property
     def stem(self) -> str | None:
-        """The id that the file's name stands for; None without a file."""
+        """The id in the file's name; None without a file."""
         return (
             self.path.rpartition("/")[2].removesuffix(_YAML).removesuffix(_JSON)
             if self.root

@@ -59,7 +59,7 @@ _BOUNDS = {
 
 
 def note_violation(violation: Violation, at: Pointer) -> Iterator[Note]:
-    """Yield the notes of a violation in a value that stands at `at`."""
+    """Yield the notes on a violation in the value at `at`."""
     return _WORDS.get(violation.keyword, _note_other)(violation, (*at, *violation.pointer))
 
 

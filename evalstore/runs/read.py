@@ -199,7 +199,7 @@ def _result_score(result: Mapping[str, Any]) -> Fraction | None:
 
 
 def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
-    """Whether -1 lies within the bounds of this metric."""
+    """Whether -1 is within the bounds of this metric."""
     least = metric.get("min_score")
     low = least <= UNKNOWN if isinstance(least, int | Decimal) else least == "-Infinity"
     return bool(low) and metric.get("has_unknown_level") is not True

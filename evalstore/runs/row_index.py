@@ -46,7 +46,7 @@ class _RowKey(NamedTuple):
 
 
 class _RowPlace(NamedTuple):
-    """Where a row stands: its offset in bytes, and its line."""
+    """Where a row is: its offset in bytes, and its line."""
 
     offset: int
     line: int
@@ -165,7 +165,7 @@ def _decode(data: bytes) -> str:
 
 
 def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
-    """Return the error for one sample of a question that stands twice in a file."""
+    """Return the error for a sample of a question that a file has twice."""
     return RefusedError(
         f"{path} contains the question {id_} twice",
         hint="number several answers to one question and score them as samples",

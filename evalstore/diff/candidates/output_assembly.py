@@ -65,7 +65,7 @@ class OutputAssembly:
         return wanted
 
     def _find_records(self, wanted: _Demands) -> Iterator[Any]:
-        """Yield records that make these checks answer as wanted; None stands for no record."""
+        """Yield records that make these checks answer as wanted; None means no record."""
         records: list[Any] = (
             [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
         )
@@ -107,7 +107,7 @@ class OutputAssembly:
 
 
 def _find_assembly_order(entry: tuple[str, _Demands]) -> int:
-    """Return where an entry comes: JSON before what can stand beside it, lengths last."""
+    """Return where an entry comes: JSON before what can be around it, lengths last."""
     ((check, _), *_rest) = entry[1]
     return KINDS[check.kind].assembly_order
 

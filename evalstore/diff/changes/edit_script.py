@@ -101,7 +101,7 @@ def set_param(check: CheckState, name: str, value: Any) -> CheckState:
 
 
 def find_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the old and the new value of every key that differs; None stands for an absent key."""
+    """Return the old and the new value of every key that differs; None means an absent key."""
     values = {key: (old.get(key), new.get(key)) for key in (*old, *new)}
     kept = {key for key, sides in values.items() if key in old and key in new and is_same(*sides)}
     return {key: sides for key, sides in values.items() if key not in kept}

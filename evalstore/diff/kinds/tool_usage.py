@@ -226,7 +226,7 @@ def _drop_repeated(entries: list[Entry]) -> list[Entry]:
 
 
 def _simplify(params: Params) -> Params:
-    """Return the parameters without what decides nothing, beside those of their limits."""
+    """Return parameters that answer alike, without what decides nothing."""
     if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
         return params
     mode, partial = params["mode"], params["partial"]

@@ -41,7 +41,7 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 class SourceRow(NamedTuple):
-    """A row of a file: where it stands, and its value, or why it has none."""
+    """A row of a file: its place, and its value, or why it has none."""
 
     place: Place
     value: Mapping[str, Any] | LoadError

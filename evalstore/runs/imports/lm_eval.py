@@ -91,7 +91,7 @@ def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | 
 
 
 def _asks_for_likelihood(row: Mapping[str, Any]) -> bool:
-    """Whether a request is a text alone: one for an answer has its settings beside it."""
+    """Whether a request is a text alone: one for an answer also has settings."""
     arguments = row.get("arguments")
     several = arguments.values() if isinstance(arguments, dict) else arguments
     return all(len(one) == 1 for one in several or () if isinstance(one, dict | list))

@@ -83,7 +83,7 @@ class CallQueue:
         self._characters[group] += new * len(call.prompt)
 
     def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
-        """Return what asking these calls comes to, beside `reuse_count` answers from the cache."""
+        """Return the plan of asking these calls, with `reuse_count` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
         return CallPlan(
             tuple(
