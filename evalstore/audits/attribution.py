@@ -1,4 +1,4 @@
-"""Distributes one question's change among the players, and each player's share among its edits; exact, pure.
+"""Distributes one question's change among the players, and their shares among edits; exact, pure.
 
 Edits are leaves of a tree: a player holds checks, a check holds items, and what one node holds is a
 coalition, which enters together (Owen value, for nested coalitions Winter's). So the edits' shares
@@ -84,7 +84,7 @@ Alike = Mapping[int, EditClass]
 
 @dataclass(frozen=True)
 class Coalition:
-    """A node of the tree of edits: what it holds enters together, and where it is `ordered`, in this order only."""
+    """A node of the tree of edits: what it holds enters together; `ordered`: in this order only."""
 
     members: tuple[Coalition | int, ...]
     ordered: bool = False

@@ -26,7 +26,7 @@ _Named = TypeVar("_Named", bound=Run | Path)
 
 @dataclass(frozen=True, slots=True)
 class AuditedRuns(Generic[_Named]):
-    """Two runs to audit, as they were `named`, and by what they are read; `notes` say what was graded for it."""
+    """Two runs to audit, as `named` and as read; `notes` say what was graded for it."""
 
     named: tuple[_Named, _Named]
     read: tuple[_Named | Path, _Named | Path]

@@ -1,4 +1,4 @@
-"""Finds every version of an artifact at which the score of a run, or of one question, changed; and who changed it.
+"""Finds the versions of an artifact at which a run's or a question's score changed, and who did it.
 
 Scores are not monotone in versions: a search that halves the range would miss an edit that was
 reverted. So every version is graded, each content once.
@@ -51,7 +51,7 @@ class ChangePoint:
 
     @property
     def main(self) -> CommitChange | None:
-        """The commit that moved the score most in the direction of the whole; None where each is undone by others."""
+        """The commit that moved the score most the way of the whole; None where others undo each."""
         rose = _measure_rise(self.old, self.new) > (Fraction(0), Fraction(0))
         ranked = sorted(
             self.commits, key=lambda change: _measure_rise(change.old, change.new), reverse=rose

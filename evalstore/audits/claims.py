@@ -1,4 +1,4 @@
-"""Words what may be concluded of each share, in JSON and for people, and how far judges alone move it; pure."""
+"""Words what may be concluded of each share, and how far judges alone move it; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says whether the scores of two versions, commits or runs can be compared as they stand, and if not, what would help.
+"""Says whether scores of two versions, commits or runs can be compared, and if not, what would help.
 
 The proofs are those of the comparison of artifacts: a change below major moves no score and no
 verdict, and one with a bound moves no question further than that.
@@ -87,7 +87,7 @@ class Comparability:
 
     @property
     def bound(self) -> Fraction | None:
-        """The most that the difference of two scores can be off as they stand; None where no bound below 1 is known."""
+        """The most that the difference of two scores can be off; None where no bound below 1 is known."""
         return add_bounds(part.bound for part in self.parts)
 
     @property
@@ -132,7 +132,7 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
 
 
 def _is_still(diff: Diff) -> bool:
-    """Whether all edits together move no score and no verdict; other questions are not an edit of an artifact."""
+    """Whether all edits together move no score and no verdict; other questions are no edit."""
     still = {diff.total.direction, diff.total.verdict_direction} == {Direction.NONE}
     return still and not any(finding.rule in _OTHER_QUESTIONS for finding in diff.findings)
 
@@ -304,7 +304,7 @@ class _SharedQuestions:
                 yield judge_diff(f"{old.ref} and {pin.ref}", compare_by_rules(store, one, other))
 
     def judge_coverage(self) -> Iterator[ComparedPart]:
-        """Yield a part where one run graded what the other had nothing to grade of: no rubric makes up for that."""
+        """Yield a part where one run alone had nothing to grade: no rubric makes up for that."""
         if self.emptied:
             counts = [
                 f"{make_excerpt(name)} had nothing to grade in {run} on {count:,}"
@@ -316,7 +316,7 @@ class _SharedQuestions:
             yield ComparedPart("coverage", answer, bound, reason)
 
     def judge_references(self) -> Iterator[ComparedPart]:
-        """Yield a part where expected answers differ; whether a check reads them, the diff of the dataset says."""
+        """Yield a part where expected answers differ; the dataset's diff says whether a check reads them."""
         if self.other_reference:
             share = Fraction(self.other_reference, self.count)
             reason = f"{self.other_reference:,} questions have another expected answer"

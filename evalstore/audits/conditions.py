@@ -68,7 +68,7 @@ class _Value(NamedTuple):
 
 
 class _Ungraded(NamedTuple):
-    """How many of all questions have a check that could not be graded, and which share of them is too many."""
+    """How many questions have a check that could not be graded, and which share is too many."""
 
     failed: int
     total: int
@@ -313,7 +313,7 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
 
 
 def _word_emptied(emptied: int, questions: int, most: Fraction) -> str:
-    """Return why what the outputs did is unknown; empty where few questions have a check with nothing to grade."""
+    """Return why what the outputs did is unknown; empty where few checks had nothing to grade."""
     if emptied <= most * questions:
         return ""
     return (

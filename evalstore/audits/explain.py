@@ -1,4 +1,4 @@
-"""Explains why two runs differ: reads both, replays them, and attributes the difference; the entry of this package."""
+"""Explains why two runs differ: reads, replays and attributes the difference; the package's entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembers the shares of questions by what was asked of each and answered, so that equal answers are shared out once.
+"""Remembers shares of questions by question and answer, so that equal ones are shared out once.
 
 Most questions of a run differ in few answers: which checks pass, which edited phrases are there. What
 is asked next depends on the answers so far and on nothing else, so all questions of a plan walk one

@@ -1,4 +1,4 @@
-"""Replays the rows of a stored run under one side of a change, and measures what the change does to their scores."""
+"""Replays the rows of a run under a side of a change, and measures what that does to scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums an audit up by slices of its questions: by tag, by group, or by check; with p-values for their number; pure."""
+"""Sums an audit up by tag, by group or by check, with p-values for their number; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums attributed questions up into factors, with what may be concluded of each; holds sums and shares only."""
+"""Sums attributed questions up into factors, and concludes from each; holds sums and shares only."""
 
 from __future__ import annotations
 

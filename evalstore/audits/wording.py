@@ -1,4 +1,4 @@
-"""Words an audit: the sentence that says what moved the score, and the answer whether the outputs are better; pure.
+"""Words an audit: what moved the score, and whether the outputs are better; pure.
 
 A sentence says no more than its table: it names a direction of outputs only where the table calls
 it significant, it names factors jointly where they cannot be told apart, and it calls exact only

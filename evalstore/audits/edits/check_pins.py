@@ -34,7 +34,7 @@ def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name
 def list_slots(
     check: Check, find_name: Callable[[str], str] = _keep_name
 ) -> Iterator[tuple[str, str]]:
-    """Yield for each reference of a check its name without the pin (numbered where it repeats) and its text."""
+    """Yield each reference of a check: its name without the pin, numbered if repeated, and its text."""
     seen: Counter[str] = Counter()
     for _, ref in find_check_pins((), check.params):
         name = find_name(ref.partition("@")[0])

@@ -105,7 +105,7 @@ def _read_lines(store: ArtifactStore, file: str) -> list[str]:
 
 
 def _find_other(lines: Sequence[str], others: Sequence[str], line: int) -> int | None:
-    """Return the number of the line that stands in the other version for one of this; None where it is new or gone."""
+    """Return the number of the same line in the other version; None where it is new or gone."""
     if max(len(lines), len(others)) > _MOST_LINES:
         return None
     matcher = SequenceMatcher(None, lines, others, autojunk=False)

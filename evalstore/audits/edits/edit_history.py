@@ -1,4 +1,4 @@
-"""Traces the edits between two rubrics to their sources: the diff finding that names each, and its release."""
+"""Traces the edits between two rubrics to the diff finding that names each, and its release."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
 def _name_history(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
 ) -> EditHistory:
-    """Return the edits between two rubrics, each named by the findings of their diff; all of them have one origin."""
+    """Return the edits between two rubrics, each named by findings of their diff; all have one origin."""
     versions = [_read_unpinned(finder, old), _read_unpinned(finder, new)]
     edits = find_edits(versions)
     before, after = split_versions(versions, edits.names, edits.apart)

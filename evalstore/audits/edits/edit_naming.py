@@ -54,7 +54,7 @@ class VersionStep:
 def name_edits(
     step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
-    """Return the source of each part edited in a step (given before and after), and the findings that move nothing."""
+    """Return the source of each part edited in a step, and the findings that move nothing."""
     # Three passes, the surest first: findings that point at the part, at its whole check, or at its
     # new wording.
     meanings = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]

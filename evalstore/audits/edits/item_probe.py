@@ -33,7 +33,7 @@ class ItemProbe:
 
 
 def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
-    """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
+    """Return checks that hold one item and nothing else that fails, with each setting that says what hits."""
     key, item = edit.part.key, edit.part.item
     found: dict[str, EncodedCheck] = {}
     for base in bases:

@@ -53,7 +53,7 @@ def trace_judge(
 
 
 def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
-    """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or of what is too long its name alone."""
+    """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or the name alone if too long."""
     label = (
         part.name
         if (part.name, part.key) == ("model", "id")

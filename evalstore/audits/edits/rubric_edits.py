@@ -228,7 +228,7 @@ def _join_scoring(parts: Parts) -> Scoring:
 def _list_weights(
     versions: Sequence[Rubric], names: Sequence[CheckNames]
 ) -> list[dict[RubricPart, Fraction]]:
-    """Return the weights of each version, on the scale of the version before where they are a multiple of it."""
+    """Return the weights of each version, on the scale of the one before if they are a multiple of it."""
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
         weights = [version.scoring.weights.get(id_, Fraction(1)) for id_ in named]
@@ -242,7 +242,7 @@ def _list_weights(
 def _find_common_factor(
     old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]
 ) -> Fraction:
-    """Return the common factor of the new weights over the old ones, of checks in both versions; 1 without one."""
+    """Return the common factor of new weights over old ones, of checks in both; 1 without one."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
     # Weights were rescaled only if all of them have one factor, and zeros stayed zeros.
@@ -252,7 +252,7 @@ def _find_common_factor(
 
 
 def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
-    """Return the values of a part at both ends; an absent check takes its weight and gate from the other end."""
+    """Return a part's values at both ends; an absent check has its weight and gate of the other end."""
     if part.area in {"weight", "required"}:
         return (new if old is None else old), (old if new is None else new)
     if part.area == "list":

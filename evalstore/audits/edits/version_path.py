@@ -1,4 +1,4 @@
-"""Finds the artifacts of a run again in the store, proved by digest, and who made what differs between two of them."""
+"""Finds the artifacts of a run in the store, proved by digest, and who made what differs between two."""
 
 from __future__ import annotations
 
@@ -332,7 +332,7 @@ def _name_people(origin: Origin) -> str:
 
 
 def join_sources(sources: Sequence[EditSource]) -> EditSource:
-    """Return one source for edits that cannot be told apart: what they have in common, and all their messages."""
+    """Return one source for edits that cannot be separated: what they share, and all their messages."""
     if len(sources) == 1:
         return sources[0]
     named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
