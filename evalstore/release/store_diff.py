@@ -263,8 +263,6 @@ def _find_setting_changes(
 ) -> Iterator[SettingChange]:
     from evalstore.diff.setting_changes import find_setting_changes
 
-    was, now = (
-        read_settings_at(store, side.commit) if side.commit else store.settings
-        for side in (old, new)
-    )
+    commits = (old.commit, new.commit)
+    was, now = (read_settings_at(store, one) if one else store.settings for one in commits)
     return find_setting_changes(was, now, new.artifact, load)

@@ -150,11 +150,8 @@ def _compile_pattern_properties(
     compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any
 ) -> Predicate:
     compiled = {pattern: compiler.compile(schema) for pattern, schema in schemas.items()}
-    predicates = [
-        (re.compile(pattern).search, meets)
-        for pattern, meets in compiled.items()
-        if meets is not _meet_always
-    ]
+    asked = [(pattern, meets) for pattern, meets in compiled.items() if meets is not _meet_always]
+    predicates = [(re.compile(pattern).search, meets) for pattern, meets in asked]
 
     def named_properties_meet(value: Any) -> bool:
         if isinstance(value, dict):

@@ -34,10 +34,8 @@ def escape_html(text: str) -> Markup:
 
 def mark_pieces(element: str, pieces: Iterable[tuple[str, bool]]) -> Markup:
     """Return a text in pieces as HTML; those that are marked stand in an element."""
-    parts = (
-        f"<{element}>{_escape(text)}</{element}>" if is_marked else _escape(text)
-        for text, is_marked in pieces
-    )
+    escaped = ((_escape(text), is_marked) for text, is_marked in pieces)
+    parts = (f"<{element}>{text}</{element}>" if is_marked else text for text, is_marked in escaped)
     return Markup("".join(parts))  # noqa: S704  # escaped there
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ class _PairWriter(RowWriter):
             changes=self.join_numbers({id_: _measure_change(*both) for id_, *both in checks}),
             change=write_number(change),
             looks=LOOKS,
-            look="up" if change > 0 else "down" if change else "quiet",
+            look=_choose_look(change),
             points=format_points(change) if change else "",
             name=name_output(b),
             why=join_names(moved, _MOST_NAMES),
@@ -171,6 +172,12 @@ def _render_check_pair(
 ) -> Markup:
     """Return the line of one check in both runs; many pairs have equal ones."""
     return render_template("check_pair", id=id_, sides=sides, reasons=reasons, looks=LOOKS)
+
+
+def _choose_look(change: Fraction) -> str:
+    if not change:
+        return "quiet"
+    return "up" if change > 0 else "down"
 
 
 def _measure_change(old: CheckResult | None, new: CheckResult | None) -> str:

@@ -140,10 +140,8 @@ def _read_cell(
         reason = shorten_reason(cells.get(_REASON) or values[0], "the provider gave no output")
         return make_entry(series, id_, place.line or 0, reason, asked)
     metrics = {name: value for name, value in cells.items() if name.startswith(_METRIC) and value}
-    checks = [
-        make_check(name.removeprefix(_METRIC), read_score(value), engine="promptfoo")
-        for name, value in metrics.items()
-    ]
+    scores = {name.removeprefix(_METRIC): read_score(value) for name, value in metrics.items()}
+    checks = [make_check(name, score, engine="promptfoo") for name, score in scores.items()]
     grade = make_grade(
         read_score(cells[_SCORE]), read_passed(cells[_STATUS]), checks, reason=cells.get(_REASON)
     )

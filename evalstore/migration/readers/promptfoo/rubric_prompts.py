@@ -60,11 +60,8 @@ def draft_own_prompt(
         for words, name in pieces
     )
     # A variable of a test must not hide one that every template has.
-    filled = {
-        name: fill_text(f"{{{{ {theirs} }}}}", variables)
-        for theirs, name in ours_by_name.items()
-        if theirs not in places
-    }
+    own = ((theirs, name) for theirs, name in ours_by_name.items() if theirs not in places)
+    filled = {name: fill_text(f"{{{{ {theirs} }}}}", variables) for theirs, name in own}
     braces = find_template_variables(template)
     read = [_CRITERION] if _CRITERION in ours_by_name.values() else []
     value = {
