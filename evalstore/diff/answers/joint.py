@@ -74,7 +74,7 @@ class JointAnswer(NamedTuple):
 class TextWay(NamedTuple):
     """What all checks of the text answer to some texts, the shortest of these, and a least length.
 
-    `visible` characters, blanks not counted, are in each of the texts. `text` is None where a check
+    Each text has at least `visible` characters, blanks not counted. `text` is None where a check
     errs.
     """
 
