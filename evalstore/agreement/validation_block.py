@@ -173,7 +173,7 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
         if agreement.threshold == JUDGED_THRESHOLD
         else Decimal(format_decimal(agreement.threshold)),
         "digest": digest,
-        # Verdicts that stood in the labels name no model.
+        # Verdicts that were in the labels name no model.
         "model": ", ".join(agreement.engines) or None,
     }
 

@@ -54,7 +54,7 @@ def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFin
     known = classify(change, settings.profile, settings.rule_set)
     if change.proof is None or change.proof.declared is None:
         return known
-    # What a setting declares is no proof: the rule's own level is shown beside it.
+    # What a setting declares is no proof: the rule's own level is shown, too.
     undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set)
     return replace(known, level_before=undeclared.level, overridden=change.proof.declared)
 

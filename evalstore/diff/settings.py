@@ -10,7 +10,7 @@ from evalstore.diff.findings import AcceptedLevel, Profile
 from evalstore.errors import LoadError, Place
 from evalstore.versions import Bump
 
-# A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a
+# A published set never changes its mind: tests/cases/rule_sets keeps its verdicts. What is new is a
 # set of the next number: a row has `since` (and `replaces`, where another rule judged such edits),
 # and so has a proof, of a decider or of the facts. The last number judges where evalstore.yaml pins
 # none.

@@ -268,9 +268,9 @@ class Replay:
         return total is not None and _answer(total) == _answer(witness)
 
     def _are_gradable(self, states: States, edited: str = "") -> bool:
-        # What a judge says is the same before and after, unless it is asked otherwise; one that is
-        # asked on one side only may say anything. Of the `edited` check what is said of each
-        # statement is known.
+        # What a judge says is the same before and after, unless it is asked something else; one
+        # that is asked on one side only may say anything. Of the `edited` check what is said of
+        # each statement is known.
         judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
         for token in shared - {edited}:

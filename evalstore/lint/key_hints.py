@@ -21,7 +21,7 @@ _OR_METADATA = dict.fromkeys(("expected", "input"), ", or keep it under `metadat
 _JUDGE_FILE = (
     "put the judge in a file of its own, and name it in `judge_prompt_ref` of an llm_judge check"
 )
-# Where a key stands -> the words there, and where they belong.
+# Where a key is -> the words there, and where they belong.
 _HINTS: Mapping[str, Mapping[str, str]] = {
     "rubric": {
         "combine errors missing required threshold verdict weights": _SCORING,

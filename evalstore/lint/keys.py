@@ -15,7 +15,7 @@ from evalstore.model import Kind, is_cosmetic
 from evalstore.model.check_schemas import list_check_kinds
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
-# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads
+# The words of `foreign_keys` for what is at the top of a schema; below it the key that leads
 # there names the place.
 _PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
 _CONTAINERS = (dict, list)
@@ -178,7 +178,7 @@ def _guess_key(key: str, names: _Names) -> str | None:
     absent = names.list_absent()
     if key in _all_schema_keys():
         return find_near_word(key, tuple(name for name in absent if name in names.required), SLIPS)
-    # A key may stand beside the one that is meant, but then it differs by a single slip.
+    # A key may be next to the one that is meant, but then it differs by a single slip.
     beside = tuple(name for name in names.known if name in names.present)
     return find_near_word(key, absent, SLIPS) or find_near_word(key, beside, 1)
 

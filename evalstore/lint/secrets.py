@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.lint.notes import Note, make_note
 
-# The words of a key behind which a secret stands; `max_tokens` and `stop_token` are not among them.
+# The words of a key behind which a secret is; `max_tokens` and `stop_token` are not among them.
 _NAME = re.compile(
     r"(?:.*_)?(?:api_?key|secret|secret_?key|access_?key|private_?key|subscription_?key|password|passwd|pwd"
     r"|authorization|credentials?|cookie|(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"

@@ -35,7 +35,7 @@ _EMPTY = "is empty"
 _HINT_WORDS = 4  # a shorter description only repeats the key
 _LITERAL = re.compile(r"true|false|[-+]?[0-9]+(\.[0-9]+)?")
 
-# Keys that a schema forbids (`not: {}`) because another one stands beside them.
+# Keys that a schema forbids (`not: {}`) because another one is there.
 _FORBIDDEN = {
     "questions": "`rows` replaces it: keep one of them",
     "judge_prompt_ref": "`jury` replaces it: keep one of them",

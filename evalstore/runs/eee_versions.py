@@ -108,7 +108,7 @@ def _has_non_text_arguments(row: Record) -> bool:
 
 
 def _has_only_messages(row: Record) -> bool:
-    # Until 0.2.0 a row may have extra keys, and so `messages` beside its output.
+    # Until 0.2.0 a row may have extra keys, and so `messages` next to its output.
     return (
         row.get("messages") is not None
         and row.get("output") is None

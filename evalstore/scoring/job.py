@@ -80,7 +80,7 @@ class ScoringJob:
         Then publish the run in `out`.
         """
         self.refuse_links(out)
-        # A pass without all replies leaves no file behind: the draft is dropped, and graded anew
+        # A pass without all replies leaves no file behind: the draft is dropped, and graded again
         # after asking.
         while True:
             with write_run(out, choose_file_name(self.run)) as draft:

@@ -103,7 +103,7 @@ def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
 
 
 def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
-    # The key stands in the text as it is, unless an escape hides it: most datasets need not be
+    # The key is in the text as it is, unless an escape hides it: most datasets need not be
     # parsed.
     if ROWS_KEY.encode() not in text and b"\\" not in text:
         return None

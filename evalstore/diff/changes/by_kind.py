@@ -96,7 +96,7 @@ def _find_rubric_edits(
     if is_scored_alike:
         return
     before, after = attach_composite_facts((before, after), load)
-    # Two spellings of one rubric are equal there; what is written otherwise is found in the
+    # Two spellings of one rubric are equal there; what is written differently is found in the
     # mappings.
     yield from find_rubric_changes(before, after, load)
     yield from find_param_spellings(old, new, (before, after))

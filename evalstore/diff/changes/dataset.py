@@ -181,7 +181,7 @@ def _find_row_changes(pairs: _PairedQuestions, ids: tuple[str, str]) -> Iterator
     places = old.find_place(ids[0]), new.find_place(ids[1])
     whole = find_key_changes(old.fill_row(ids[0]), new.fill_row(ids[1]))
     differ = find_key_changes(*sides)
-    # The keys that no schema knows are in whatever order they stand, so by name; notes come last.
+    # The keys that no schema knows are in any order, so they go by name; notes come last.
     for key in sorted(differ, key=lambda key: (_rank_key(key), key)):
         if key == "id" or (key in _INHERITED_RULES and key not in whole):
             continue

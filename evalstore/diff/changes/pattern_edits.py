@@ -112,7 +112,7 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
         )
         return replace(change, decision=Decision(by, f"{UNDECIDED}{comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation.value]
-    # Whether `on` leaves one of the texts that are told apart is not known.
+    # Whether `on` leaves one of the texts that differ is not known.
     by = Certainty.ASSUMED if change.checks[1].reads_part else Certainty.PROVED
     # The direction of a rule is that of the match: `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction

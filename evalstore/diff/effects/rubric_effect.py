@@ -28,7 +28,7 @@ from evalstore.diff.rubric_state import RubricState
 from evalstore.model import CheckResult, UnscoredReason, Verdict, has_failed_check
 
 _ZERO = Fraction(0)
-# How far beside a bar a judge's score lies that is just below or above it.
+# How far from a bar a judge's score is that is just below or above it.
 _BESIDE = Fraction(1, 1000)
 _ERROR = UnscoredReason.ERROR
 _WHOLE = (Fraction(0), Fraction(1))

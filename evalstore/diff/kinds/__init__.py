@@ -49,7 +49,7 @@ _UPWARDS = frozenset({1})
 DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 # The end of the kind of a check that takes values from the question: no decider knows such a kind.
 _OF_QUESTION = " with values of the question"
-# What a question may read, whatever the check takes of it beside its values.
+# What a question may read, whatever else the check takes of it than its values.
 _REFERENCE_PARTS: tuple[Pointer, ...] = (
     ("expected",),
     ("also_valid",),

@@ -112,14 +112,14 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
         sides = {"old": dialects[0], "new": dialects[1]}
         return edit("check-engine-changed", _SCHEMA, at=(at, at), proof=proof, **sides)
     known = _RELATION_RULES[comparison.relation]
-    # The finding stands at the first edited keyword; its message names the others.
+    # The finding is at the first edited keyword; its message names the others.
     pointers = _find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
     written = (list_json_outputs(value, way) for value in comparison.examples for way in ways)
     outputs = tuple(dict.fromkeys(chain.from_iterable(written)))
     decision = Decision(known.certainty, _explain_relation(known, comparison), outputs)
-    # What changed is the keyword, whatever stands around it; all of both schemas tells the edit
+    # What changed is the keyword, whatever is around it; all of both schemas tells the edit
     # from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
     return edit(

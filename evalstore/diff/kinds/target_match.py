@@ -206,7 +206,7 @@ def _add_decision(
     change: Change, direction: Direction, reason: str, texts: Sequence[str]
 ) -> Change:
     check = change.checks[1]
-    # Whether the steps of `on` leave one of the texts that are told apart is not known.
+    # Whether the steps of `on` leave one of the texts that differ is not known.
     certainty = Certainty.ASSUMED if check.reads_part else Certainty.PROVED
     outputs = tuple(wrap_text(text, check.params) for text in texts)
     return replace(change, decision=Decision(certainty, reason, outputs, direction))

@@ -85,7 +85,7 @@ def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | 
     if number >= len(asked):
         return str(number)
     prompt, continuation = asked[number]
-    # Where the choices stand in the prompts, all of them go on alike.
+    # Where the choices are in the prompts, all of them go on alike.
     is_in_prompt = len({one[1] for one in asked}) == 1 and len(asked) > 1
     return (prompt if is_in_prompt else continuation) or str(number)
 

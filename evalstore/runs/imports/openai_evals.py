@@ -77,7 +77,7 @@ class _Sample:
         """Return what the events say of the answer; None where no event does."""
         if not self.checks:
             return None
-        # A match is the verdict itself; metrics beside it, as of FuzzyMatch, repeat and refine it.
+        # A match is the verdict itself; metrics next to it, as of FuzzyMatch, repeat and refine it.
         verdicts = [check for check in self.checks if check.id == _MATCH]
         grade = grade_by_checks(verdicts or self.checks, reference=self.reference)
         return grade._replace(checks=name_apart(self.checks))

@@ -11,7 +11,7 @@ from evalstore.errors import LimitError, LoadError, Place
 from evalstore.runs.run_files import parse_json_object
 from evalstore.text import make_excerpt
 
-# Where an output stands, NaN is an error of its row; anywhere else it is a number that is not there.
+# As an output, NaN is an error of its row; anywhere else it is a number that is not there.
 _OUTPUTS = frozenset(
     {
         *("output", "outputs", "response", "answer", "messages", "resps", "interactions"),

@@ -90,7 +90,7 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     message, finish = choice["message"], _read_name(choice.get("finish_reason"))
     text, refusal = _read_content(message.get("content")), message.get("refusal")
-    # The arguments of a tool call are a reply; of several, and of text beside them, its reader
+    # The arguments of a tool call are a reply; of several, and of text with them, its reader
     # finds the one answer.
     if arguments := _list_arguments(message):
         text = "\n".join([text, *arguments] if text else arguments)

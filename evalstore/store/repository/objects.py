@@ -178,7 +178,7 @@ def find_committed_blobs(
     by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for commit, path in asked:
         by_folder[commit, path.rpartition("/")[0]].add(path)
-    # git reads the trees on the way to a file anew for each file, and needs no transport of them.
+    # git reads the trees on the way to a file again for each file, and needs no transport of them.
     has_few = len(by_folder) <= _FEW_FOLDERS
     found: dict[tuple[str, str], str | None] = {}
     for (commit, _), paths in by_folder.items():
