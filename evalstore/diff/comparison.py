@@ -190,10 +190,9 @@ class _Comparison:
         """Return the changes, with a proof for each that moves a score only alone."""
         if effect is None or effect.moves:
             return changes
-        return [*map(self._cancel_edit, changes)]
-
-    def _cancel_edit(self, change: Change) -> Change:
-        return replace(change, proof=_CANCELLED) if self._moves_alone(change) else change
+        return [
+            replace(one, proof=_CANCELLED) if self._moves_alone(one) else one for one in changes
+        ]
 
     def _moves_alone(self, change: Change) -> bool:
         if change.before is None or not is_scoring_edit(*change.states):
@@ -242,7 +241,7 @@ class _Comparison:
         return self.diffs[pair]
 
     def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
-        """Return the difference of two rubrics filled for one question; none is invented."""
+        """Return the difference of two rubrics filled for one question; no other is invented."""
         wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
         detail = min(wanted, most, key=_RANKED.index)
         settings = self.settings.without_opinions
