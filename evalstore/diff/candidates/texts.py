@@ -163,7 +163,7 @@ def _join_texts(parts: Iterable[str]) -> str:
 
 
 def _list_sample_texts(states: list[CheckState]) -> list[str]:
-    wanted = chain([""], _list_exchanged_phrases(states), *map(_yield_sample_texts, states))
+    wanted = chain(_list_exchanged_phrases(states), [""], *map(_yield_sample_texts, states))
     return list(dict.fromkeys(islice(wanted, CANDIDATES.parts)))
 
 
