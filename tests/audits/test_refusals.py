@@ -244,8 +244,11 @@ def test_a_score_without_a_ruler_is_refused(released: Any, answers: Answers) -> 
 
 
 def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Path) -> None:
-    assert cli("audit", "only-one.json").code == 2
-    outside = cli("audit", "a.json", "b.json", cwd=tmp_path)
+    assert cli("audit").code == 2
+    alone = cli("audit", "only-one.json", cwd=tmp_path)
+    assert (alone.code, alone.err) == (3, "error: only-one.json: cannot be read: no such file or directory\n")
+    (tmp_path / "a.jsonl").write_text('{"id": "a", "output": "x"}\n')
+    outside = cli("audit", "a.jsonl", "a.jsonl", cwd=tmp_path)
     assert (outside.code, outside.out) == (3, "")
     assert "name the store of the rubrics with -C" in outside.err
     help_ = cli("audit", "--help")
