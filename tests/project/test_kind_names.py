@@ -10,7 +10,12 @@ from evalstore.checks import KINDS
 from tests.project.sources import list_nodes, parse_modules
 
 # Where checks are written, of a kind that the writer chooses: from another tool's format, and for a beginner.
-WRITERS = ("migration/readers/", "runs/imports/skill_creator.py", "catalogue/starters.py")
+WRITERS = (
+    "migration/readers/",
+    "migration/javascript/conditions.py",
+    "runs/imports/skill_creator.py",
+    "catalogue/starters.py",
+)
 # Names of kinds that mean something else: a key of a file, of a schema or of a judge's request, a topic of `explain`.
 OTHER_MEANINGS = {
     "format": {
