@@ -24,7 +24,7 @@ class Request(Shop):
 
     cli: Callable[..., Any] = print
 
-    def ask(self, *argv: str) -> int:
+    def answer(self, *argv: str) -> int:
         return int(self.cli("-C", self.root, *argv).code)
 
     def edit(self, path: str, old: str, new: str) -> None:
@@ -453,9 +453,9 @@ def test_a_situation_of_a_pull_request(
 ) -> None:
     make(request_)
     given = (
-        request_.ask("status", "--check"),
-        request_.ask("verify"),
-        request_.ask("gate", "--base", "base", "--strict"),
+        request_.answer("status", "--check"),
+        request_.answer("verify"),
+        request_.answer("gate", "--base", "base", "--strict"),
     )
     assert given == (status, verify, gate), request_.cli("-C", request_.root, "gate", "--base", "base", "--strict").out
 
