@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from evalstore.catalogue.shapes import describe_shape, follow_reference
+from evalstore.languages.schemas import Schema, compile_schema
 from evalstore.model import Kind
 from evalstore.model.check_schemas import list_check_kinds
 from evalstore.places import find_resource_folder
@@ -135,10 +136,21 @@ class _SchemaNode:
         ]
         fitting = next((one for one in known if name in one), None)
         value = choose_example(self.schema, node) if fitting is None else fitting[name]
-        beside = self._choose_beside(name, fitting if fitting is not None else known[0])
         required = name in self.node.get("required", ())
-        path, wrap = f"{self.path}.{name}", lambda inner: self.wrap({**beside, name: inner})
+
+        def wrap(inner: Any) -> Mapping[str, Any]:
+            first = fitting if fitting is not None else known[0]
+            allowing = (one for one in known if self._allows(one, name, inner))
+            return self.wrap({**self._choose_beside(name, next(allowing, first)), name: inner})
+
+        path = f"{self.path}.{name}"
         return _SchemaNode(self.schema, node, path, TopicSort.KEY, wrap, value, required)
+
+    def _allows(self, example: Mapping[str, Any], name: str, inner: Any) -> bool:
+        """Whether an example without a key that depends on others is valid with that key."""
+        if name in example or not _list_dependencies(self.node, name):
+            return False
+        return not list(_compile_file(self.path).find_violations({**example, name: inner}))
 
     def _choose_beside(self, name: str, example: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what an example has next to a key.
@@ -147,12 +159,18 @@ class _SchemaNode:
         """
         if self.sort is TopicSort.FILE:
             needed = _list_dependencies(self.node, name)
+            needed |= _list_conditional_keys(self.node, {key: example.get(key) for key in needed})
             return {key: value for key, value in example.items() if key in needed}
         if name in example or self.sort is TopicSort.KIND:
             return example
         return {
             key: value for key, value in example.items() if key in self.node.get("required", ())
         }
+
+
+@cache
+def _compile_file(kind: str) -> Schema:
+    return compile_schema(read_schema(kind))
 
 
 def _wrap_check(check: Any) -> Mapping[str, Any]:
@@ -189,6 +207,18 @@ def _make_topic(node: _SchemaNode, holder: _SchemaNode) -> SchemaTopic:
 def _list_dependencies(node: Mapping[str, Any], name: str) -> frozenset[str]:
     direct: list[str] = node.get("dependentRequired", {}).get(name, [])
     return frozenset(direct).union(*(_list_dependencies(node, other) for other in direct))
+
+
+def _list_conditional_keys(node: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys that a file needs because of what other keys of it are."""
+    keys: set[str] = set()
+    for part in node.get("allOf", ()):
+        conditions = part.get("if", {}).get("properties", {})
+        if conditions and all(
+            name in values and one.get("const") == values[name] for name, one in conditions.items()
+        ):
+            keys.update(part.get("then", {}).get("required", ()))
+    return frozenset(keys)
 
 
 def _list_keys(node: _SchemaNode) -> Iterator[SchemaKey]:
