@@ -205,7 +205,7 @@ def test_help_has_examples(cli: Cli) -> None:
     assert ran.code == 0
     assert "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl" in ran.out
     # A gate of 0.8 points would pass everything, so that it is read as 80, and the help says so.
-    assert "(up to 1 a fraction: 0.8 is 80)" in " ".join(ran.out.split())
+    assert "(below 1 a fraction: 0.8 is 80)" in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,11 @@ def test_help_has_examples(cli: Cli) -> None:
             "it is 66.666666666667, below 88: --min-scored says how many may be left out\n",
         ),
         (("--fail-under", "0.9"), 1, "the score 88.888888888889 is below 90\n"),
-        (("--fail-under", "1"), 2, "1 may mean one point of 100 or all of them: write 0.01 or 100\n"),
+        (
+            ("--fail-under", "1"),
+            2,
+            "1 may mean one point of 100 or all of them: write 0.01 or 100\nhint: see evalstore score --help\n",
+        ),
         (("--fail-under", "nan"), 2, "nan is not a number\nhint: see evalstore score --help\n"),
         (("--min-scored", "0.75"), 0, ""),
         (("--min-scored", "0.76"), 1, "3 of 4 questions have a score; --min-scored asks for 76 %\n"),
