@@ -388,9 +388,8 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
 def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     """Read the rest of an open file; `LoadError` beyond `limit` bytes."""
     size = os.fstat(file.fileno()).st_size
-    data = (
-        file.read(size + 1) if size <= limit else b""
-    )  # not `limit`: Python allocates what it is asked for
+    # Not `limit`: Python allocates what it is asked for.
+    data = file.read(size + 1) if size <= limit else b""
     if len(data) > size:  # the file grows, or is a virtual one of size 0
         data += file.read(limit - size)
     if max(size, len(data)) > limit:

@@ -21,9 +21,8 @@ from evalstore.scoring.job import ScoringJob
 from evalstore.statistics import Rate, ShareMoves, UnitTotals, correct_share
 from evalstore.text import add_article, make_excerpt
 
-_MOST_ROWS = (
-    1 << 30
-)  # that a validation can claim: nobody labels more, and a larger number has no float
+# No validation claims more: nobody labels more, and a larger number has no float.
+_MOST_ROWS = 1 << 30
 _HINT = (
     "evalstore judge validate measures a judge with labelled rows, and writes its rates into its "
     "file"

@@ -213,9 +213,8 @@ class MixedGrades:
         graded: list[_GradedRubric] = []
         for content in self.list_contents(mask):
             left_out = self._find_left_out(content)
-            graded.append(
-                self._grade_rubric(self.rubric, mask, content, left_out)
-            )  # one frame less a question
+            # A loop: a generator takes one frame more a question.
+            graded.append(self._grade_rubric(self.rubric, mask, content, left_out))
         found = QuestionMean(None, None)
         # A sample without a score leaves the mean of the others; one that was not asked leaves
         # none.

@@ -379,9 +379,8 @@ class RunArtifactLoader:
             alike = [
                 pinned for pinned in self.recorded if parse_ref(pinned.ref).name == wanted.name
             ]
-            alike.sort(
-                key=lambda pinned: pinned.tag is not None
-            )  # a release, where the run had both
+            # A release, where the run had both.
+            alike.sort(key=lambda pinned: pinned.tag is not None)
         elif not alike and wanted.version is not None:
             exact = parse_ref(f"{wanted.name}@{wanted.version}")
             alike = [pinned for pinned in self.recorded if parse_ref(pinned.ref) == exact]

@@ -45,12 +45,13 @@ _MENTIONS = (
     "The answer under review says {} to that.",
 )
 _HALF = Fraction(1, 2)
+# Of a reply, where its words are looked for, in turn.
 WORD_KEYS = (
     "rationale",
     "reason",
     "reasoning",
     "explanation",
-)  # of a reply, where its words are looked for, in turn
+)
 _CUT = {
     "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",

@@ -129,9 +129,8 @@ def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
     head += [
         make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")
     ]
-    return "\n".join(
-        [*head, *_change_lines(settings, pair), ""]
-    )  # an empty line: git separates files by nothing
+    # An empty line: git separates files by nothing.
+    return "\n".join([*head, *_change_lines(settings, pair), ""])
 
 
 def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:

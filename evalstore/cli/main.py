@@ -181,9 +181,8 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     ctx.obj.directory = directory
     if ctx.invoked_subcommand:
         return None
-    write_safely(
-        sys.stderr, ctx.get_help() + "\n"
-    )  # click's own output differs between its versions
+    # click's own output differs between its versions.
+    write_safely(sys.stderr, ctx.get_help() + "\n")
     return ExitCode.USAGE
 
 

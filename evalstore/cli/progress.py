@@ -69,9 +69,8 @@ def _draw_bar(
                 )
                 bar.start -= elapsed  # the time left is reckoned from the beginning
             if bar is not None:
-                now = (
-                    done if count is None else min(done, count)
-                )  # how many there are may be an estimate
+                # How many there are may be an estimate.
+                now = done if count is None else min(done, count)
                 bar.update(now - shown, done / max(elapsed, 1e-9))
                 shown = now
 

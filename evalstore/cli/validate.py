@@ -161,9 +161,10 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     fix: bool,
 ) -> Findings:
     root = _find_root(settings.path)
+    # Each file once.
     sources_by_name = dict.fromkeys(
         source for path in paths for source in _find_named_sources(settings.path, path, kind)
-    )  # each file once
+    )
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
     validate_sources = partial(
         _validate_sources, settings, root, strict=strict, base=base, model=model

@@ -64,9 +64,8 @@ def replay_story(
     sealed = {key: value for key, value in env.items() if not key.startswith("GIT_")}
     sealed |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     target.mkdir(parents=True, exist_ok=True)
-    _run_git(
-        ["init", "--quiet", "--initial-branch=main"], target, sealed
-    )  # before anything that a failure leaves behind
+    # Before anything that a failure leaves behind.
+    _run_git(["init", "--quiet", "--initial-branch=main"], target, sealed)
     shutil.copytree(story.folder / "outputs", target / "outputs")
     for step in story.steps:
         yield step, _play_step(step, story, target, sealed | _step_environment(step))

@@ -94,10 +94,11 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
         return STRICTER
     if len(rubric.checks) == 1:
         return NONE
+    # A required check that is not scored fails nothing.
     return join_directions(
         flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]),
         LOOSER if rubric.needs_verdict(check) else NONE,
-    )  # a required check that is not scored fails nothing
+    )
 
 
 def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:

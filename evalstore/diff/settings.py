@@ -18,9 +18,8 @@ RULE_SETS = (1,)
 # The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 SETTINGS_FILE = "evalstore.yaml"
-_FILE_RULE_LEVELS = frozenset(
-    {"off", "info", "warning", "error"}
-)  # these are for the rules of `validate`
+# These are for the rules of `validate`.
+_FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})
 _SEE_VALIDATE = "see what is wrong: evalstore validate"
 
 

@@ -32,9 +32,8 @@ from evalstore.lint.wording import note_violation
 from evalstore.model import Artifact
 
 _At = TypeVar("_At")  # where a question is: its pointer, or its line
-_PLAIN_NAME = re.compile(
-    r"[A-Za-z0-9_-]+"
-)  # JSON can write it in one other way alone: by codes of its letters
+# JSON can write it in one other way alone: by codes of its letters.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
 _TEXT = {str}
 # What may be any text; of the id, any that is not empty.

@@ -32,9 +32,8 @@ REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 def make_slug(text: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, joined by `_`; empty when it has none."""
-    return _make_long_slug(text)[:48].strip(
-        "_"
-    )  # leaves room for a digest or a number within an id
+    # Leaves room for a digest or a number within an id.
+    return _make_long_slug(text)[:48].strip("_")
 
 
 def _make_long_slug(text: str) -> str:

@@ -31,9 +31,8 @@ from evalstore.runs.formats import find_value_format
 
 SURE = 0.5
 _HEAD = 100  # rows that tell the format of a file of rows, however many follow
-MARGIN = Fraction(
-    1, 5
-)  # of what the signs of two formats weigh: closer ones are for the user to decide
+# Of what the signs of two formats weigh: closer ones are for the user to decide.
+MARGIN = Fraction(1, 5)
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
 _LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 

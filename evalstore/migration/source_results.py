@@ -207,9 +207,8 @@ def _find_match(value: Any, file: LegacyFile, sha256: str, context: ReadingConte
         return take_format(value, context.tables[0], is_named=not file.in_folder)
     if (file.name, sha256) not in context.matches:
         match = detect_format(value, context.tables)
-        context.matches[file.name, sha256] = replace(
-            match, weights=()
-        )  # they explain it, and are long
+        # The weights explain it, and are long.
+        context.matches[file.name, sha256] = replace(match, weights=())
     return context.matches[file.name, sha256]
 
 

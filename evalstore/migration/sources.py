@@ -18,9 +18,8 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 from evalstore.store.file_history import was_committed
 from evalstore.store.locate import find_top
 
-_OWN_FOLDERS = frozenset(
-    {".git", ".hg", ".jj", ".svn", ".evalstore", STAGE}
-)  # of a store or a version control
+# Folders of a store or a version control.
+_OWN_FOLDERS = frozenset({".git", ".hg", ".jj", ".svn", ".evalstore", STAGE})
 # What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor`
 # folder is committed.
 _INSTALLED_FOLDERS = frozenset(

@@ -48,9 +48,8 @@ class CheckRow:
     name_format: str | None = None
 
 
-@dataclass(
-    frozen=True, slots=True, eq=False
-)  # compared and hashed by identity: `values` is a mapping
+# Compared and hashed by identity: `values` is a mapping.
+@dataclass(frozen=True, slots=True, eq=False)
 class FormatSign:
     """Keys at the root, in a case or check, for or against a format: any of `keys`, `all`, `values`."""
 

@@ -12,9 +12,8 @@ from evalstore.errors import LimitError, LoadError, Place, RefError
 from evalstore.text import make_excerpt
 
 LOCK_FILE = "evalstore.lock"
-LIMIT = (
-    64 << 20
-)  # bytes: a hundred thousand references; of every reader of a lock, and of its writer
+# Bytes: a hundred thousand references; of every reader of a lock, and of its writer.
+LIMIT = 64 << 20
 _FORM = 1
 _HEAD = (
     "# What every reference of this store means. `evalstore lock` writes it: commit it, edit "

@@ -28,9 +28,8 @@ class BaseReleases:
 
     store: ArtifactStore
     commit: str
-    _versions: dict[str, frozenset[str]] = field(
-        default_factory=dict
-    )  # by `<kind>/<id>`: each has many releases
+    # By `<kind>/<id>`: each has many releases.
+    _versions: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, name: str, version: str, tag: str) -> bool:
         """Whether one had, by the ledger of the commit; without a ledger by its history."""

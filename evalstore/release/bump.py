@@ -101,9 +101,8 @@ def release_under_lock(
             config, head = read_config(repository.git), read_head(repository.git)
             route = find_push_route(config, head.branch, remote_name=options.push)
             hooks = find_bypassed_hooks(repository, config, push=bool(options.push))
-            store.forget(
-                head.commit
-            )  # what was read before the lock may have been released or recovered since
+            # What was read before the lock may have been released or recovered since.
+            store.forget(head.commit)
             released = replace(
                 _commit_release(store, repository, options, head, config), recovered=recovered
             )

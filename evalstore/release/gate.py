@@ -175,9 +175,8 @@ def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
         base.store.tags.list_releases()
     )
     if count and not store.has_working_file():
-        path = (
-            "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")
-        )  # git: from the top
+        # `:/` is the top for git.
+        path = "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")
         yield make_finding(
             "store-emptied",
             Place(SETTINGS_FILE),

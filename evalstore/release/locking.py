@@ -95,9 +95,8 @@ def lock_repository(
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may
         # still write is gone.
-        git = store.git._replace(
-            inherited_fds=(descriptor,), timeout=600.0
-        )  # thousands of objects are synced to disk
+        # Thousands of objects are synced to disk.
+        git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)
         yield LockedRepository(git, top, store.objects, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)

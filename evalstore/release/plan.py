@@ -60,9 +60,8 @@ class _PlanDraft:
         default_factory=lambda: defaultdict(dict)
     )
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    followers: defaultdict[str, set[str]] = field(
-        default_factory=lambda: defaultdict(set)
-    )  # by the name they follow
+    # By the name they follow.
+    followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref]:

@@ -69,10 +69,11 @@ from evalstore.store.revisions import find_refs
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 
+# Of a release whose branch moves meanwhile; those in which others can still commit.
 _TRIES, _FREE_TRIES = (
     10,
     9,
-)  # of a release whose branch moves meanwhile; those in which others can still commit
+)
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags already exists",

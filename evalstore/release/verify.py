@@ -193,9 +193,8 @@ def _check_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Fin
     groups = store.group_releases().items()
     last = {name: one for name, all_ in groups if (one := find_last_release(all_))}
     if scan_working_files(store, refs, last).changed:
-        from evalstore.release.committed_edits import (
-            check_committed_edits,
-        )  # it compares what files mean
+        # It compares what files mean.
+        from evalstore.release.committed_edits import check_committed_edits
 
         yield from check_committed_edits(store, lambda name: is_wanted(name, None))
 

@@ -9,9 +9,8 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
-_LABEL = re.compile(
-    r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}"
-)  # an option in its place is none: --pre --dry-run
+# An option in its place is none: --pre --dry-run.
+_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")
 
 
 def choose_version(

@@ -52,11 +52,12 @@ _CHILDREN = 8
 _MANY = 12  # findings that no screen shows at once
 _ORIGIN = "x_source"
 _ALIKE = 3  # findings that are one block
+# Rules whose messages begin with a name and repeat the text.
 _SUBJECT_FIRST = (
     "check-",
     "phrase-",
     "metadata-",
-)  # rules whose messages begin with a name and repeat the text
+)
 _MORE = "--verbose shows each in full: why, what shows it, and how to accept it"
 _INSTANCE = 9  # characters before a finding that is a line of a block
 _GONE, _COME = re.compile(r"\[-.*?-\]", re.DOTALL), re.compile(r"\{\+.*?\+\}", re.DOTALL)

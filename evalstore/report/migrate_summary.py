@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 STATES = ("conflict", "orphan", "renamed", "kept", "updated", "new", "unchanged")
-_PLAIN_STATES = frozenset(
-    {"new", "unchanged"}
-)  # of which a first migration and a second one have nothing else
+# Of which a first migration and a second one have nothing else.
+_PLAIN_STATES = frozenset({"new", "unchanged"})
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
 SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources

@@ -111,9 +111,8 @@ def _after_status(status: Status) -> Iterator[str]:
     wants_bump = any(
         one.working and (one.required_bump or one.working != one.released) for one in changed
     )
-    is_refused = any(
-        not one.ok and not one.required_bump for one in changed
-    )  # whose version alone is lower
+    # Those whose version alone is lower.
+    is_refused = any(not one.ok and not one.required_bump for one in changed)
     broken = [artifact for artifact in changed if artifact.state == "broken"]
     if broken:
         # What has a hint is shown with it.

@@ -15,9 +15,8 @@ from evalstore.text import make_printable
 
 SETTINGS = "evalstore.yaml"  # the file of a problem without one: CI formats require a file
 _FINGERPRINT_LENGTH = 16
-_REVISION = re.compile(
-    r"[^:]*@[^:]*:|git:[0-9a-f]+:"
-)  # what precedes the path in the name of a file read from git
+# What precedes the path in the name of a file read from git.
+_REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")
 _SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 

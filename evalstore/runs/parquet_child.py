@@ -26,10 +26,11 @@ from evalstore.runs.values import UNKNOWN
 MEMORY = 2 << 30  # bytes of address space; the libraries themselves map about 0.6 GB of it
 REFUSED = 3
 ROWS, GROUPS = "rows", "groups"
+# Bytes that a footer promises of the rows that are decoded at once.
 _BATCH_SIZE, _BATCH_ROWS = (
     64 << 20,
     1024,
-)  # bytes that a footer promises of the rows that are decoded at once
+)
 # Where texts hold JSON, as in tables whose tool had no other way to nest.
 _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -196,9 +197,8 @@ def decode_input(words: Sequence[str]) -> int:
                 _write_rows(file, int(ends[0]), int(ends[1]), out)
         out.flush()
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), 1
-        )  # else the interpreter flushes into the pipe once more
+        # Else the interpreter flushes into the pipe once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return REFUSED
     except _RowError as error:
         out.flush()

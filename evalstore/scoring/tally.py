@@ -116,9 +116,8 @@ class AnswerTally:
     partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
     hollow: int = 0  # with a score, although one had nothing to grade, and none failed
     left_out: int = 0  # without one, where the output has a score by its other checks
-    unmet: dict[MissingSetting, str] = field(
-        default_factory=dict
-    )  # what was missing, with the first reason
+    # What was missing, with the first reason.
+    unmet: dict[MissingSetting, str] = field(default_factory=dict)
     unmet_count: int = 0
 
     def add(self, check: CheckResult, times: int) -> None:

@@ -52,9 +52,8 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import make_excerpt
 
-SPAN_SIZE = (
-    4 << 20
-)  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
+# Bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much.
+SPAN_SIZE = 4 << 20
 WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
 _LOOK_SECONDS = 5  # between two checks for workers
 
@@ -440,9 +439,8 @@ def _open_local_cluster() -> Iterator[Any]:
                 _start_workers(cluster, client, CPU_COUNT)
                 yield client
             except BaseException:
-                cluster.sync(
-                    _end_workers, cluster
-                )  # closing the cluster would wait for what they are grading
+                # Closing the cluster would wait for what they are grading.
+                cluster.sync(_end_workers, cluster)
                 raise
 
 

@@ -62,9 +62,8 @@ def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare
     better than a constant answer, or there are too few units.
     """
     mean = estimate_mean(units)
-    strength = (
-        good.hits * bad.of + bad.hits * good.of - good.of * bad.of
-    )  # Youden's J, in products of counts
+    # Youden's J, in products of counts.
+    strength = good.hits * bad.of + bad.hits * good.of - good.of * bad.of
     if mean is None or not good.of or not bad.of or strength <= 0:
         return None
     outputs = sum(count * times for (_, count), times in units.items())

@@ -69,10 +69,11 @@ class Ledgers:
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
     _names: list[str] | None = None
+    # By its blob: thousands of releases ask for the same one.
     _latest: tuple[str, Ledger] = (
         "",
         Ledger(),
-    )  # by its blob: thousands of releases ask for the same one
+    )
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`, empty without one; `RefusedError` for a link."""

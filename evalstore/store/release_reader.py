@@ -46,9 +46,8 @@ class ReleaseReader:
     objects: ObjectReader
     tags: Tags
     moves: StoreMoves
-    commits: dict[str, str] = field(
-        default_factory=dict
-    )  # of all releases that were found, by the names of their tags
+    # Of all releases that were found, by the names of their tags.
+    commits: dict[str, str] = field(default_factory=dict)
     _expected: dict[str, tuple[Sequence[tuple[str, str]], int]] = field(default_factory=dict)
     _read: dict[str, ReleaseFile] = field(default_factory=dict)
 

@@ -36,9 +36,8 @@ _ADDRESS = re.compile(
     r"(?P<path>[\w.~-]+(?:/[\w.~-]+)+)/?",
     re.ASCII,
 )
-_HOST = re.compile(
-    r"[^/:]+:"
-)  # `host:path` of ssh; an address with a slash before its colon is a folder
+# `host:path` of ssh; an address with a slash before its colon is a folder.
+_HOST = re.compile(r"[^/:]+:")
 
 
 @dataclass(frozen=True, slots=True)

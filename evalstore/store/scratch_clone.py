@@ -108,9 +108,10 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
 
     Its refs are those of `seed`.
     """
+    # It writes YAML, too, which loads slowly.
     from evalstore.store.pipeline_files import (
         write_attributes,
-    )  # it writes YAML, too, which loads slowly
+    )
 
     common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as name:

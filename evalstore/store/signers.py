@@ -25,11 +25,12 @@ _LINE = re.compile(
 )
 _OPTION = re.compile(rb'(?:"[^"]*"|[^,"])+')
 _BEFORE = re.compile(rb'valid-before="?([0-9]{8}(?:[0-9]{4}(?:[0-9]{2})?)?)Z?"?', re.IGNORECASE)
+# Options by which a key counts for less.
 _TIGHTER = (
     b"valid-before=",
     b"valid-after=",
     b"namespaces=",
-)  # options by which a key counts for less
+)
 _TIME = "%Y%m%d%H%M%S"
 _STRANGER = "its key belongs to no allowed signer"
 _OTHER_KEY = "it is not signed with an SSH key, as allowed signers require"

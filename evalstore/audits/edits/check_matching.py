@@ -11,9 +11,8 @@ from evalstore.model import Check, Rubric, is_cosmetic
 
 # The id of a check in one version -> its name along the path, which is its first id.
 CheckNames = Mapping[str, str]
-CHECK_KEYS = frozenset(
-    {"id", "threshold", "negate"}
-)  # keys of a check that are not parameters of its kind
+# Keys of a check that are not parameters of its kind.
+CHECK_KEYS = frozenset({"id", "threshold", "negate"})
 
 
 def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:

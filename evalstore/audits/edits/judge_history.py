@@ -10,9 +10,8 @@ from evalstore.model import Kind
 from evalstore.release.artifact_parts import ArtifactPart, PartTable, read_parts
 from evalstore.text import make_excerpt
 
-_LONG_KEYS = frozenset(
-    {"template", "reply_pattern"}
-)  # of a judge: texts of which no line shows what changed
+# Texts of a judge of which no line shows what changed.
+_LONG_KEYS = frozenset({"template", "reply_pattern"})
 _VALUE = 40
 _JUDGE_RULE = "judge-released"
 _SHORT_COMMIT = 7

@@ -49,9 +49,8 @@ from evalstore.model import (
 # The name of a check after those of the composites that it is in.
 CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
-ANSWERS = (
-    1 << INPUT | 1 << OUTPUTS
-)  # an answer to another question is not one to this: the two are of one run
+# An answer to another question is not one to this: the two are of one run.
+ANSWERS = 1 << INPUT | 1 << OUTPUTS
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 

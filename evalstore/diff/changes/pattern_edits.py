@@ -12,9 +12,9 @@ from evalstore.diff.change import UNDECIDED, Change, Decision, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages import (
-    pattern_comparison,
-)  # its names are imported where a pattern is compared
+
+# Its names are imported where a pattern is compared.
+from evalstore.languages import pattern_comparison
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import LanguageComparison

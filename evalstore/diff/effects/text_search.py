@@ -19,9 +19,9 @@ from evalstore.diff.answers.joint import (
 from evalstore.diff.answers.text_scores import TextScore
 from evalstore.diff.limits import EFFECTS
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages import (
-    pattern_comparison,
-)  # its names are imported where texts are searched
+
+# Its names are imported where texts are searched.
+from evalstore.languages import pattern_comparison
 from evalstore.model import Output, Sample
 
 if TYPE_CHECKING:

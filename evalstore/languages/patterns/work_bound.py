@@ -142,9 +142,8 @@ class WorkBound:
         needed, optional = _split_end(self._tree)
         before = _count_walk(needed, start, text, self._groups)
         if self._mode == "findall" and all(map(_is_run, optional)):
-            return (
-                before + (len(optional) + 1) * start.total
-            )  # all matches together read the text once
+            # All matches together read the text once.
+            return before + (len(optional) + 1) * start.total
         matches = start.total if self._mode == "findall" else 1
         # Each can be passed without reading, so that nothing leads back into one before it.
         return before + sum(

@@ -142,9 +142,8 @@ def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
     ):
         # The source calls the rubric by another name than the store.
         row = {**row, "rubric_ref": f"{pin.partition('@')[0]}@{ref.partition('@')[2]}"}
-    ignored = (
-        {"x_source", "rubric_ref"} if case.rubric else {"x_source"}
-    )  # a rubric is compared by its content
+    # A rubric is compared by its content.
+    ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}
     return {key: value for key, value in row.items() if key not in ignored}
 
 

@@ -23,9 +23,8 @@ _FIELD = re.compile(
 )
 _RETURN = re.compile(r"\s*return[ \t]+(?P<what>[^;]*;?)\s*", re.DOTALL)
 _AND, _OR = re.compile(r"\s*&&\s*"), re.compile(r"\s*\|\|\s*")
-_OWN_KEYS = frozenset(
-    {"length", "constructor", "__proto__"}
-)  # that values have beside those of JSON
+# Keys that values have beside those of JSON.
+_OWN_KEYS = frozenset({"length", "constructor", "__proto__"})
 _LONGEST = 20_000
 
 
@@ -113,9 +112,8 @@ def _read_lengths(found: list[re.Match[str]]) -> ConditionCheck | None:
 
 
 def _read_test(match: re.Match[str]) -> ConditionCheck | None:
-    flags = match["flags"].replace(
-        "g", ""
-    )  # a pattern that is written anew has no place to go on from
+    # A pattern that is written anew has no place to go on from.
+    flags = match["flags"].replace("g", "")
     if len(set(flags)) < len(flags):
         return None
     found = translate_pattern(escape_literals(match["pattern"]), flags)

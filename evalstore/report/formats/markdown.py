@@ -10,9 +10,8 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import make_printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-_COMMANDS = frozenset(
-    {"accept", "fingerprint", "hint"}
-)  # notes that a reader copies, so they are code
+# Notes that a reader copies, so they are code.
+_COMMANDS = frozenset({"accept", "fingerprint", "hint"})
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
 # GitHub and GitLab link these (mentions, issues, emoji, URLs) even where a backslash escapes them
@@ -20,9 +19,8 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
 _REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
 _BREAK = "\u200b"  # a space of no width, which breaks the reference
 _RUNS = re.compile(r"`+")
-_LIST = re.compile(
-    r"^(\d*)([-+=.)])"
-)  # what makes a paragraph a list or a rule where it begins with it
+# What makes a paragraph a list or a rule where it begins with it.
+_LIST = re.compile(r"^(\d*)([-+=.)])")
 
 
 def render(report: ProblemReport) -> str:

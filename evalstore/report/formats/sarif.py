@@ -25,9 +25,8 @@ _SUBJECTS = {
     "lock": "release",
     "gate": "release",
 }
-_LINK = str.maketrans(
-    {"[": "\\[", "]": "\\]", "\\": "\\\\"}
-)  # [text](target) is a link in a message
+# [text](target) is a link in a message.
+_LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})
 
 
 def render(report: ProblemReport) -> str:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from evalstore.report.text_layout import format_percent
 
+# Of a bar's view box in `parts.html.jinja`, which is stretched to its cell.
 _WIDTH, _HEIGHT = (
     200,
     16,
-)  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
+)
 _CAP = 1  # width of a whisker's end
 _DASH, _DASHES = 3, 2  # width, and number, of the dashes at an end of a whisker that is cut
 _MARGIN = 4  # room for a mark at both ends

@@ -103,9 +103,8 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
             is_open = not is_resolved(factor)
-            claim = describe_certainty(
-                replace(factor, ci=None)
-            )  # the interval has a column of its own
+            # The interval has a column of its own.
+            claim = describe_certainty(replace(factor, ci=None))
             # What is exact on these questions is no estimate.
             intervals = (factor.ci, factor.ci_passes) if factor.conclusion else (None, None)
             yield WaterfallStep(factor.label, effect, moved, claim, is_open, intervals)

@@ -20,9 +20,8 @@ from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
-_VALUE_LIMIT = (
-    16 << 20
-)  # bytes of memory for the text of one value; reading it takes some times as much
+# Bytes of memory for the text of one value; reading it takes some times as much.
+_VALUE_LIMIT = 16 << 20
 _STEPS = 8  # that each byte of an archive may take; logs take about two
 _MEMBER_STEPS = 1_000  # to open a member
 _MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is

@@ -109,9 +109,8 @@ def open_connection(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False
     )
-    database.setlimit(
-        sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20
-    )  # more than any reply that an endpoint may give
+    # More than any reply that an endpoint may give.
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)
     database.text_factory = _decode_text
     with _close_on_failure(database):
         for pragma in _SAFE_PRAGMAS:

@@ -7,12 +7,13 @@ from typing import Any
 
 from evalstore.model import JudgeCall
 
+# Parameters that a request has by the model's own names.
 SAMPLING = (
     "temperature",
     "top_p",
     "max_tokens",
     "seed",
-)  # parameters that a request has by the model's own names
+)
 
 
 def build_body(call: JudgeCall) -> dict[str, Any]:

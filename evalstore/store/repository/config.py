@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from evalstore.store.repository.git import NAME_ENCODING, USER_CONFIG, CommandError, Git
 
-_TRUE = frozenset(
-    {"true", "yes", "on", "1", "input"}
-)  # values of core.autocrlf that convert on commit
+# Values of core.autocrlf that convert on commit.
+_TRUE = frozenset({"true", "yes", "on", "1", "input"})
 
 
 class ConfigSetting(NamedTuple):

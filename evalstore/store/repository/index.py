@@ -49,9 +49,8 @@ class IndexState(NamedTuple):
 
 def read_index(git: Git, index: Path | None = None) -> IndexState:
     """Return what is in the index, or in a copy of it."""
-    stamp = _find_stamp(
-        index or git.directory / "index"
-    )  # before it is read: whoever comes between has another stamp
+    # Before it is read: whoever comes between has another stamp.
+    stamp = _find_stamp(index or git.directory / "index")
     env = {"GIT_INDEX_FILE": str(index)} if index else None
     out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode(*NAME_ENCODING)
     entries = [

@@ -289,9 +289,8 @@ class ObjectReader:
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
     def _build_missing_error(self, oid: str) -> GitError:
-        self._missing_hint = self._missing_hint or describe_missing_history(
-            self.git
-        )  # of thousands, asked once
+        # Of thousands, asked once.
+        self._missing_hint = self._missing_hint or describe_missing_history(self.git)
         return MissingObjectError(
             f"object {oid[:12]} is missing from this clone", hint=self._missing_hint
         )

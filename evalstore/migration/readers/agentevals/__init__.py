@@ -55,9 +55,8 @@ _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
 _SPECIFIED = frozenset({"D1", "D2s"})  # the dialects that have a specification
-_NAME = re.compile(
-    r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+"
-)  # the specification's; the runner takes any name
+# The specification's; the runner takes any name.
+_NAME = re.compile(r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+")
 _ODD_NAME = (
     "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification "
     "has it"
