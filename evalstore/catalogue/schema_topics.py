@@ -147,8 +147,9 @@ class _SchemaNode:
         return _SchemaNode(self.schema, node, path, TopicSort.KEY, wrap, value, required)
 
     def _allows(self, example: Mapping[str, Any], name: str, inner: Any) -> bool:
-        """Whether an example without a key that depends on others is valid with that key."""
-        if name in example or not _list_dependencies(self.node, name):
+        """Whether an example of a file, without a key that depends on others, allows it."""
+        is_open = self.sort is TopicSort.FILE and name not in example
+        if not is_open or not _list_dependencies(self.node, name):
             return False
         return not list(_compile_file(self.path).find_violations({**example, name: inner}))
 
