@@ -4,7 +4,6 @@ import gc
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,8 +114,6 @@ def test_reading_imports_no_gitpython_and_writing_does(here: Git) -> None:
 
 def test_an_interrupt_leaves_no_process(here: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
-    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
-        gc.collect()  # what tests before this one left open is not looked at here
 
     def interrupted(process: subprocess.Popen[bytes], **_: object) -> None:
         started.append(process)

@@ -149,6 +149,7 @@ def send_request(pools: Pools, method: str, url: str, body: Any = None) -> Respo
         method, url, redirect=False, preload_content=False, decode_content=False, **more
     )
     if response.status < HTTPStatus.OK:  # http.client waits for what follows a 100 alone
+        response.close()
         raise ProtocolError(f"it answers with status {response.status} alone")
     return response
 
