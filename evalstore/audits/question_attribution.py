@@ -238,6 +238,7 @@ class QuestionAttributor:
         if plan.is_plain and not gaps:
             find_source = partial(self._find_source, shared, {})
             sources = [(name, find_source(name, _CONTEXT_BITS[name])) for name in contexts]
+            # A plan lives as long as these patterns: no other has its id.
             shares = self.patterns.share_question((id(plan), *sources), cells, share)
         else:
             shares = share()
