@@ -25,6 +25,7 @@ from evalstore.documents import LINE_LIMIT
 from evalstore.documents.json_stream import count_parts
 from evalstore.errors import LimitError, LoadError, Place, RefusedError
 from evalstore.files import open_user_file
+from evalstore.runs import parquet_child
 from evalstore.runs.parquet_child import GROUPS, REFUSED, ROWS, RowGroup
 from evalstore.runs.spans import CutFile, OutputSpan, cut_at
 from evalstore.runs.unpack_budget import UnpackBudget
@@ -94,9 +95,9 @@ def _start_child(source: BinaryIO, path: Path, *words: str) -> Iterator[IO[bytes
     """Yield what the process that reads a Parquet file writes; raises its error in a sentence."""
     import_parquet()
     source.seek(0)
-    # Without -P, `-m` would look for evalstore in the current folder first, which may be a
-    # stranger's.
-    command = [sys.executable, "-P", "-m", "evalstore.runs.parquet_child", *words]
+    # By its path, it loads what it needs and not this room. Without -P, Python would look for
+    # evalstore's libraries in the child's own folder first.
+    command = [sys.executable, "-P", parquet_child.__file__, *words]
     root = str(Path(__file__).parents[2])
     settings = {"PYTHONPATH": root, "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
     with TemporaryFile() as errors:

@@ -21,7 +21,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.documents import LINE_LIMIT, read_row, write_row
 from evalstore.errors import LoadError
-from evalstore.runs.values import UNKNOWN
 
 MEMORY = 2 << 30  # bytes of address space; the libraries themselves map about 0.6 GB of it
 REFUSED = 3
@@ -113,7 +112,7 @@ def _write_row(row: dict[str, Any]) -> str:
         if name in _NESTED and isinstance(value, str):
             value = read_row(value.encode(), "", 0)
         if name == "evaluation" and isinstance(value, dict) and "score" not in value:
-            value = {"score": UNKNOWN, "is_correct": False} | value
+            value = _mark_unscored(value)
         if value is not None:
             found[name] = value
     try:
@@ -122,6 +121,13 @@ def _write_row(row: dict[str, Any]) -> str:
         return write_row(found).removesuffix("\n")
     except ValueError:
         raise LoadError("a number is infinite, and JSON has no such number") from None
+
+
+def _mark_unscored(evaluation: dict[str, Any]) -> dict[str, Any]:
+    # Late: the room of runs takes longer to load than most tables to read.
+    from evalstore.runs.values import UNKNOWN
+
+    return {"score": UNKNOWN, "is_correct": False} | evaluation
 
 
 def _convert_value(value: Any) -> Any:
