@@ -190,7 +190,7 @@ def test_no_reference_is_fetched() -> None:
             hits.append(self.path)
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_port}/"
         for schema in ({"$ref": base + "a"}, {"$id": base, "$ref": "b"}, {"$id": base, "allOf": [{"$ref": "c#/d"}]}):
             with pytest.raises(SchemaError):

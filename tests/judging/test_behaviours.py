@@ -154,7 +154,7 @@ def test_what_every_call_would_meet_ends_the_asking(
     assert hint in str(caught.value.hint)
     assert judge_server.calls == times
     assert cache.get(CALL) is None
-    gc.collect()  # a connection that is left open is a warning now, and so an error
+    gc.collect(1)  # a connection that is left open is a warning now, and so an error
 
 
 @pytest.mark.heavy

@@ -124,7 +124,7 @@ def test_an_interrupt_leaves_no_process(here: Git, monkeypatch: pytest.MonkeyPat
     os.mkfifo(here.directory / "refs/heads/pipe")
     with pytest.raises(KeyboardInterrupt):
         here.run("for-each-ref")
-    gc.collect()
+    gc.collect(1)
     assert started[0].wait(timeout=20)
 
 
