@@ -5,7 +5,8 @@ OLDEST ?= $(shell for minor in 11 12 13 14; do command -v python3.$$minor && bre
 NEWEST ?= $(shell for minor in 14 13 12 11; do command -v python3.$$minor && break; done || echo $(PYTHON))
 TESTS ?= tests
 BIN := .venv/bin
-JOBS ?= auto
+# One more than there are processors: a test often waits for git, a server or a browser.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal -q  # neighbours share what one of them has built
 UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/uv/bin/uv
 QUICK := project ground checks cli schema api
