@@ -17,14 +17,14 @@ from evalstore.audits import Audit, Cause
 from evalstore.audits.wording import format_points
 from tests.audits import (
     test_acceptance,
+    test_authors,
     test_claims,
-    test_companions,
+    test_history_and_bisect,
     test_judge_noise,
-    test_people,
     test_samples,
 )
 from tests.audits.conftest import Desk, Repo, factor
-from tests.audits.test_companions import answer, story  # noqa: F401  # fixtures
+from tests.audits.test_history_and_bisect import answer, story  # noqa: F401  # fixtures
 from tests.audits.test_judge_noise import scored  # noqa: F401  # a fixture
 from tests.audits.test_samples import store  # noqa: F401  # a fixture
 
@@ -117,7 +117,7 @@ def refuse_in_both_runs(desk: Desk, judge_server: Any) -> None:
 
 
 ROWS = (
-    Row("E1", test_people.test_edits_that_a_bot_released_are_their_authors, "rubric -35.00 ('simply' -20.00 Bob, max_chars -15.00 Cyd)"),
+    Row("E1", test_authors.test_edits_that_a_bot_released_are_their_authors, "rubric -35.00 ('simply' -20.00 Bob, max_chars -15.00 Cyd)"),
     Row("E2", test_acceptance.test_a_rename_is_one_question, "outputs +8.33", arguments={"where": "settings"}),
     Row("E3", test_acceptance.test_a_threshold_that_turns_verdicts_is_not_nothing, "score 0, passes -50.00, flips 6 by rubric, p None",
         lambda found: f"score {format_points(found[0].delta)[:1]}, passes {format_points(factor(found[0], 'rubric').passes)}, "
@@ -135,16 +135,16 @@ ROWS = (
     Row("E8", test_acceptance.test_a_rubric_and_the_facts_that_only_it_reads_move_together, "rubric + dataset -33.33"),
     Row("E9", test_acceptance.test_an_interaction_is_told_as_one, "rubric -12.50, outputs -12.50; own@old 0.00, own@new -25.00",
         lambda found: f"{say_last(found)}; own@old {format_points(found[-1].own.old)}, own@new {format_points(found[-1].own.new)}"),
-    Row("E10", test_people.test_the_edits_inside_a_composite_are_those_of_its_own_file, "rubric -17.50 ('simply' -10.00 Bob, max_chars -7.50 Bob)"),
-    Row("E11", test_companions.test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release,
+    Row("E10", test_authors.test_the_edits_inside_a_composite_are_those_of_its_own_file, "rubric -17.50 ('simply' -10.00 Bob, max_chars -7.50 Bob)"),
+    Row("E11", test_history_and_bisect.test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release,
         "100 100 80 100 65; passes 100 100 60 100 30",
         lambda found: "; passes ".join(say_cells(found[0][name][0]) for name in ("cells", "passes"))),
-    Row("E11 bisect", test_companions.test_every_change_point_is_found_and_the_first_bad_one_since_the_last_good,
+    Row("E11 bisect", test_history_and_bisect.test_every_change_point_is_found_and_the_first_bad_one_since_the_last_good,
         "q0: 2.0.0 -, 3.0.0 +, 4.0.0 -; q4: 4.0.0 -",
         lambda found: "; ".join(f"{name}: " + ", ".join(
             f"{one['version']} {'+' if one['to'] > one['from'] else '-'}" for one in document["points"])
             for name, document in zip(("q0", "q4"), found[:2], strict=True))),
-    Row("E11 infer", test_companions.test_releases_that_a_record_cannot_tell_apart_are_all_named_with_what_would,
+    Row("E11 infer", test_history_and_bisect.test_releases_that_a_record_cannot_tell_apart_are_all_named_with_what_would,
         "rubric/r@1.0.0, rubric/r@1.1.0, rubric/r@3.0.0",
         lambda found: ", ".join(sorted(one.resolved.ref for one in found[0].rubrics if one.is_exact))),
     Row("E12", test_acceptance.test_samples_are_no_questions, "outputs +16.67, standard error 21.52",
@@ -159,7 +159,7 @@ ROWS = (
         say_interval, lose(size=13, worse=3)),
     Row("E15 20", test_claims.test_few_questions_are_never_significant, "-27.72 to +0.44, p 0.015625, not resolvable",
         say_interval, lose(size=20, worse=6)),
-    Row("E16", test_companions.test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release,
+    Row("E16", test_history_and_bisect.test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release,
         "100 80 65, 100 100 100, 100 50 50",
         lambda found: ", ".join(say_cells(row[::2]) for row in found[0]["cells"])),
     Row("E17", test_judge_noise.test_half_the_weight_lets_half_the_noise_through, "2.0242",
@@ -194,9 +194,9 @@ def test_each_store_says_what_it_must(
         found.append(find_releases(*argv))
         return found[-1]
 
-    find_releases = test_companions.search
+    find_releases = test_history_and_bisect.search
     monkeypatch.setattr(Repo, "audit", keep)
-    monkeypatch.setattr(test_companions, "search", search)
+    monkeypatch.setattr(test_history_and_bisect, "search", search)
     names = [name for name in inspect.signature(row.test).parameters if name not in row.arguments]
     fixtures = {name: ask if name == "answer" else request.getfixturevalue(name) for name in names}
     row.test(**fixtures, **row.arguments)

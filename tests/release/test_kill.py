@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.release.line import serving
 from tests.release.shop import JUDGE, Shop, check_sound, count_killed, judged, rubric
+from tests.release.ssh_connection import serving
 
 pytestmark = pytest.mark.chaos
 

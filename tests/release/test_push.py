@@ -25,8 +25,8 @@ from evalstore.store.repository import scratch
 from evalstore.store.repository.config import ConfigSetting
 from evalstore.store.repository.scratch import open_scratch_repository
 from evalstore.versions import Bump
-from tests.release.line import Line, serving
 from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.ssh_connection import Line, serving
 
 Cli = Callable[..., Any]
 

@@ -19,7 +19,7 @@ from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, check_sound
-from tests.release.test_again import STEPS, add_check
+from tests.release.test_bump_again import STEPS, add_check
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.release.shop import Shop, rubric
-from tests.release.test_again import Team, add_check, team
+from tests.release.test_bump_again import Team, add_check, team
 
 __all__ = ["team"]  # a fixture
 pytestmark = [pytest.mark.slow, pytest.mark.process]

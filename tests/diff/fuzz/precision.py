@@ -15,14 +15,14 @@ from evalstore.diff import Diff, DiffFinding, Direction, ReplyWitness, compare
 from evalstore.documents import write_canonical
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.versions import Bump
-from tests.diff.fuzz import apart, realistic
+from tests.diff.fuzz import held_out_edits, realistic
 from tests.diff.fuzz.claims import allows, told, went
 from tests.diff.fuzz.drafts import Case
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader
 from tests.diff.fuzz.outputs_pool import list_records, list_texts
 from tests.diff.fuzz.pair import Drawn, Pair, Value
 
-SETS = {"tuned": realistic.CATEGORIES, "apart": apart.CATEGORIES}
+SETS = {"tuned": realistic.CATEGORIES, "held out": held_out_edits.CATEGORIES}
 _SALTS, _FEW = 60, 25
 _GRADED, _QUIET, _ENOUGH = 2_500, 500, 100
 _PIECES, _KEPT = 120, 40
