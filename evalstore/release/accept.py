@@ -1,4 +1,7 @@
-"""Accepts one change of the working tree at a lower level, in .evalstore/accepted.yaml for review."""
+"""Accepts one change of the working tree at a lower level.
+
+The acceptance is written to .evalstore/accepted.yaml, for review.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ _HEADER = (
 
 
 class AcceptOptions(NamedTuple):
-    """Why a change is accepted, at which level (None: one lower), and until when (None: the next release)."""
+    """Why a change is accepted, at which level, and until when.
+
+    Without `level` it is one lower, without `until` it counts up to the next release.
+    """
 
     reason: str
     level: Bump | None = None
@@ -54,11 +60,11 @@ def accept(
     today: date,
     signature: Mapping[str, str],
 ) -> WrittenAcceptance:
-    """Accept the change with this fingerprint, of a working file since its last release, at a lower level.
+    """Accept the change with this fingerprint at a lower level.
 
-    `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's
-    settings. Raises `RefError` where there is no such change, and `RefusedError` where its level
-    cannot be lowered so.
+    It is a change of a working file since its last release. `signature` holds git's GIT_AUTHOR_*
+    variables where they should not come from the user's settings. Raises `RefError` where there is
+    no such change, and `RefusedError` where its level cannot be lowered so.
     """
     options = options._replace(reason=_check_reason(options.reason))
     if options.until and options.until < today:
@@ -143,10 +149,10 @@ def _check_reason(text: str) -> str:
 
 
 def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
-    """Return the bytes of the file with one more entry, which replaces an older one of the same change.
+    """Return the bytes of the file with one more entry.
 
-    Entries take several lines each, in order, so that two branches seldom touch the same lines;
-    comments and layout stay.
+    It replaces an older entry of the same change. Entries take several lines each, in order, so
+    that two branches seldom touch the same lines; comments and layout stay.
     """
     document, entry = read_accepted_file(store), _format_entry(acceptance)
     if document is None:

@@ -25,7 +25,10 @@ from evalstore.versions import Bump, Version, parse_version
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """One entry: which change (artifact, release before it, fingerprint), its level, who and why."""
+    """One entry: which change is accepted, at which level, by whom and why.
+
+    A change is known by its artifact, the release before it and its fingerprint.
+    """
 
     artifact: str
     since: Version
@@ -47,7 +50,10 @@ class ChangePolicy:
     today: date | None
 
     def restrict_to_change(self, artifact: str, since: Version) -> ComparisonSettings:
-        """Return the settings for one artifact's changes since one release, with their acceptances alone."""
+        """Return the settings for one artifact's changes since one release.
+
+        Of the acceptances only those of these changes are in them.
+        """
         mine = [one for one in self.acceptances if (one.artifact, one.since) == (artifact, since)]
         accepted = {one.fingerprint: one.accepted for one in mine if self._is_valid(one)}
         return replace(self.settings, accepted=accepted)
@@ -60,7 +66,10 @@ class ChangePolicy:
 def read_change_policy(
     store: ArtifactStore, today: date | None, profile: Profile | None = None
 ) -> ChangePolicy:
-    """Read how a store judges changes; `LoadError` for a setting or an acceptance that is not valid."""
+    """Read how a store judges changes.
+
+    Raises `LoadError` for a setting or an acceptance that is not valid.
+    """
     _check_settings(store)
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
@@ -85,9 +94,9 @@ def read_change_policy_at(
 def find_policy_blobs(
     store: ArtifactStore, commits: Iterable[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return by commit the blobs that decide `read_change_policy_at`: equal blobs are equal policies.
+    """Return by commit the blobs that decide `read_change_policy_at`.
 
-    Commits that git cannot read are left out.
+    Equal blobs are equal policies. Commits that git cannot read are left out.
     """
     asked = list(dict.fromkeys(commits))
     expect_folder(store.objects, asked, store.prefix + ACCEPTED.rpartition("/")[0])
@@ -101,7 +110,10 @@ def find_policy_blobs(
 
 
 def _check_settings(store: ArtifactStore) -> None:
-    """Refuse settings outside of their schema: a word passed over could be the one that asks for more."""
+    """Refuse settings outside of their schema.
+
+    A word that is passed over could be the one that asks for more.
+    """
     if not store.settings:
         return
     from evalstore.lint.shapes import SETTINGS, lint_shape
@@ -127,12 +139,18 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
 
 
 def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
-    """Read how changes count by the rules and the store's declarations, without overrides or acceptances."""
+    """Read how changes count by the rules and the store's declarations.
+
+    Overrides and acceptances are left out.
+    """
     return ChangePolicy(read_base_settings(store).without_opinions, (), None)
 
 
 def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
-    """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
+    """Return the entries of the file.
+
+    Raises `LoadError` at the first place that is not as its schema says.
+    """
     return _parse_document(read_accepted_file(store))
 
 
@@ -143,7 +161,10 @@ def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:
 def find_uncommitted_acceptances(
     store: ArtifactStore, tip: str | None
 ) -> frozenset[tuple[str, str]]:
-    """Return the changes that the file accepts (artifact, release); none where it is committed as it is."""
+    """Return the changes that an uncommitted file accepts, as artifact and release.
+
+    There are none where the file is committed as it is.
+    """
     blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
     if (
         blob
@@ -158,7 +179,10 @@ def find_uncommitted_acceptances(
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
-    """Return the file as a document; None without one, `LoadError` at the first place outside its schema."""
+    """Return the file as a document, or None without one.
+
+    Raises `LoadError` at the first place outside its schema.
+    """
     data = store.read_root_file(ACCEPTED)
     return None if data is None else _read_accepted(data, ACCEPTED)
 

@@ -47,7 +47,10 @@ WHOLE, FILE = ArtifactPart("artifact"), ArtifactPart("presence")
 
 
 class PartPlace(NamedTuple):
-    """Where a part is, and its value there; `is_written` is false for a default that is not in the file."""
+    """Where a part is, and its value there.
+
+    `is_written` is false for a default that is not in the file.
+    """
 
     pointer: Pointer
     value: Any
@@ -55,7 +58,10 @@ class PartPlace(NamedTuple):
 
 
 class ListedPart(NamedTuple):
-    """A part as an artifact has it: what it means, and its place; None of the presence of something."""
+    """A part as an artifact has it: what it means, and its place.
+
+    What is only present, with nothing written of it, has no place (None).
+    """
 
     part: ArtifactPart
     meaning: str
@@ -64,7 +70,10 @@ class ListedPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartTable:
-    """What the parts of one version mean, as comparable texts; `rubric` pairs checks with changed ids."""
+    """What the parts of one version mean, as comparable texts.
+
+    `rubric` pairs checks whose ids changed.
+    """
 
     meanings: Mapping[ArtifactPart, str] = field(default_factory=dict)
     rubric: RubricState | None = None
@@ -76,7 +85,10 @@ class PartTable:
 
 
 class QuestionMeanings(NamedTuple):
-    """What the parts of one question mean: its whole row, its input, its reference, its rubric's name."""
+    """What the parts of one question mean.
+
+    They are its whole row, its input, its reference and its rubric's name.
+    """
 
     question: str
     input: str
@@ -94,7 +106,10 @@ def read_question_meanings(question: Question, defaults: Mapping[str, Any]) -> Q
 def read_parts(
     kind: Kind, value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]] = ()
 ) -> PartTable | None:
-    """Return the parts of an artifact's mapping; None when it is malformed. `questions` are those of a dataset."""
+    """Return the parts of an artifact's mapping, or None when it is malformed.
+
+    `questions` are those of a dataset.
+    """
     rubric = read_rubric_state(value) if kind is Kind.RUBRIC else None
     if kind is Kind.RUBRIC and rubric is None:
         return None
@@ -130,7 +145,10 @@ def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> di
 
 
 def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
-    """Return the factor by which all weights grew; 1 without one: rescaled weights mean the same."""
+    """Return the factor by which all weights grew, or 1 where there is none.
+
+    Rescaled weights mean the same.
+    """
     if not (old.rubric and new.rubric):
         return Fraction(1)
     before = {check.token: check.weight for check in old.rubric.checks}
@@ -146,7 +164,10 @@ def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
 
 
 def list_own_fields(question: Question, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row says of its question, without its id, notes, and what the dataset's defaults say."""
+    """Return what a row itself says of its question.
+
+    Its id, its notes and what the dataset's defaults say are left out.
+    """
     row = question.row
     left_out = {key for key in _QUESTION_DEFAULTS if row.get(key) == defaults.get(key)} | {"id"}
     own = {key: item for key, item in row.items() if key not in left_out}
@@ -246,16 +267,20 @@ _Named = tuple[str, QuestionMeanings]
 
 @dataclass(slots=True)
 class QuestionRows:
-    """The questions of one dataset's versions; of the last version read, what each line of its rows means."""
+    """The questions of one dataset's versions.
+
+    Of the last version that was read it remembers what each line of its rows means.
+    """
 
     store: ArtifactStore
     _defaults: str = ""
     _by_line: dict[bytes, _Named] = field(default_factory=dict)
 
     def read(self, dataset: Artifact, commit: str | None) -> Iterator[_Named]:
-        """Yield a dataset's questions at a commit (None: on disk), with what each means; none of other kinds.
+        """Yield a dataset's questions at a commit, with what each means.
 
-        Raises `LoadError` for a row that is none, and what a malformed question raises.
+        Without a commit (None) they are those on disk. Artifacts of other kinds have none. Raises
+        `LoadError` for a row that is none, and what a malformed question raises.
         """
         if dataset.kind is not Kind.DATASET:
             return

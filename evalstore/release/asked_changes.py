@@ -1,8 +1,8 @@
-"""Keeps what judges said of a change in old and new words, in the git directory, until its release.
+"""Keeps what judges said of a change, in old and new words, until its release.
 
-A change is known by the scoring digests of both sides, so that a title, or how well a judge was
-measured, may change
-in between. What is kept is a line of JSON; one that cannot be read counts as none.
+It is kept in the git directory. A change is known by the scoring digests of both sides, so that a
+title, or how well a judge was measured, may change in between. What is kept is a line of JSON; one
+that cannot be read counts as none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _ENGINES = 200  # characters of the models' names
 
 
 def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedChange) -> None:
-    """Append what judges said of a change; raises `RefusedError` where the git directory cannot be written."""
+    """Append what judges said of a change to the file in the git directory.
+
+    Raises `RefusedError` where that cannot be written.
+    """
     line = {
         **_name_change(old, new),
         "run": asked.run,

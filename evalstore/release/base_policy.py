@@ -1,4 +1,7 @@
-"""Judges by the settings of an earlier commit, and finds what the store's own have let through since."""
+"""Judges by the settings of an earlier commit.
+
+It also finds what the store's own settings have let through since then.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class BasePolicies:
     _known: BaseReleases | None = None
 
     def list_policies(self, base: Release) -> Sequence[ChangePolicy]:
-        """Return the policies that judge a change since a release: today's, and the base's where it is another."""
+        """Return the policies that judge a change since a release.
+
+        They are today's, and the base's where that is another one.
+        """
         commit = self.commit or base.commit
         if commit not in self._by_commit:
             self._by_commit[commit] = self._read_policy(commit)
@@ -47,7 +53,10 @@ class BasePolicies:
         return [self.now] if policy == self.now else [self.now, policy]
 
     def keep_known(self, releases: Sequence[Release]) -> Sequence[Release]:
-        """Return the releases that had reached the base: every other one is part of the change, wherever it is."""
+        """Return the releases that had reached the base.
+
+        Every other one is part of the change, wherever it is.
+        """
         if self.commit is None:
             return releases
         if self._known is None:
@@ -55,7 +64,10 @@ class BasePolicies:
         return [one for one in releases if self._known.has(one.name, str(one.version), one.tag)]
 
     def find_loosenings(self) -> Iterator[Finding]:
-        """Yield what evalstore.yaml lets through and the bases that were asked for did not; each setting once."""
+        """Yield what evalstore.yaml lets through and the asked bases did not.
+
+        Each setting is yielded once.
+        """
         bases = dict.fromkeys([*([self.commit] if self.commit else []), *self._by_commit])
         yield from find_loosening_findings(
             self.store, {one: self._names.get(one, one[:SHORT_DIGEST]) for one in bases}
@@ -69,7 +81,10 @@ class BasePolicies:
 
 
 def find_loosening_findings(store: ArtifactStore, bases: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what evalstore.yaml lets through and some commits (with their names) did not; each setting once."""
+    """Yield what evalstore.yaml lets through and some earlier commits did not.
+
+    `bases` are the commits with their names. Each setting is yielded once.
+    """
     document = store.read_settings()
     seen: set[Any] = set()
     for commit, name in bases.items():
@@ -85,7 +100,7 @@ def judge_by_base(
     found: Findings,
     validate_by: Callable[[Mapping[str, Any]], Findings],
 ) -> Findings:
-    """Return findings at the levels of today's settings or those of a revision, whichever are higher.
+    """Return findings at the higher of two levels: by today's settings, or by a revision's.
 
     What the settings let through since then is among them. `validate_by` returns the findings by
     other settings.

@@ -26,7 +26,10 @@ _TARGETS = "targets"
 
 
 def find_removals(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    """Yield what is gone since the base; an artifact that another one names as `renamed_from` goes on there."""
+    """Yield what is gone since the base.
+
+    An artifact that another one names as `renamed_from` goes on there, so it is not gone.
+    """
     before = dict(_list_base_files(base))
     working = {ref.name: ref for ref in store.working()}
     gone = [name for name in before if name not in working]
@@ -40,7 +43,7 @@ def find_removals(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
 
 
 def _list_base_files(base: BaseStore) -> Iterator[tuple[str, str]]:
-    """Yield `<kind>/<id>` and the blob of every artifact at the commit from which the change began."""
+    """Yield `<kind>/<id>` and the blob of every artifact where the change began."""
     commit, prefix = base.origin
     for kind in Kind:
         for file, entry in list_folder(base.store.objects, commit, prefix + kind.folder).items():

@@ -1,4 +1,7 @@
-"""A store as it was at the base of a change: what the change cannot bring, and so cannot answer by."""
+"""A store as it was at the base of a change.
+
+The change cannot bring what is there, and so cannot answer by it.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ class BaseStore:
 
     @cached_property
     def origin(self) -> tuple[str, str]:
-        """The commit from which a change began, and where the store lay in it: all that it can have taken away."""
+        """The commit from which a change began, and where the store was in it.
+
+        What is there is all that the change can have taken away.
+        """
         head = find_head(self.store.git)
         commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
         return commit, self.prefix if commit == self.commit else self.store.moves.find_prefix(
@@ -87,9 +93,10 @@ class BaseStore:
 
     @cached_property
     def ledgers(self) -> Mapping[str, Ledger]:
-        """The ledgers by `<kind>/<id>` that a change must keep: those of the commit from which it began.
+        """The ledgers that a change must keep, by `<kind>/<id>`.
 
-        Where a branch is behind its base, it cannot have what was released since.
+        They are those of the commit from which it began. Where a branch is behind its base, it
+        cannot have what was released since.
         """
         commit, prefix = self.origin
         return dict(_read_ledgers(self.store, commit, prefix))
@@ -100,7 +107,10 @@ class BaseStore:
         return BaseReleases(self.store, self.commit)
 
     def read_signers(self) -> bytes:
-        """Return the file of allowed signers that its settings name; `RefusedError` where there was none."""
+        """Return the file of allowed signers that its settings name.
+
+        Raises `RefusedError` where there was none.
+        """
         from evalstore.store.signers import build_signers_error, find_signers_file
 
         name = find_signers_file(self.settings)
@@ -111,7 +121,10 @@ class BaseStore:
 
 
 def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseStore:
-    """Return the store that `folder` was in at a revision; raises `RefError` for one that names no commit."""
+    """Return the store that `folder` was in at a revision.
+
+    Raises `RefError` for a revision that names no commit.
+    """
     commit = resolve_revision(store.git, store.objects, revision)
     prefix = _find_prefix(store, commit, folder)
     # From here on the base's files are those of that folder, wherever the change says that they
@@ -127,7 +140,10 @@ def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseSt
 
 
 def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
-    """Return where a folder's store was at a commit: the nearest marked folder upwards, or its old place."""
+    """Return where a folder's store was at a commit.
+
+    That is the nearest marked folder upwards, or the store's old place.
+    """
     top = store.repository.top
     parts = folder.relative_to(top).parts if top and folder.is_relative_to(top) else ()
     for length in range(len(parts), 0, -1):

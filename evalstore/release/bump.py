@@ -1,4 +1,7 @@
-"""Bump: releases working files at the versions that their changes need, in one commit with its tags."""
+"""Bump: releases working files at the versions that their changes need.
+
+All are released in one commit, with its tags.
+"""
 
 from __future__ import annotations
 
@@ -90,10 +93,10 @@ def _check_options(store: ArtifactStore, options: BumpOptions) -> None:
 def release_under_lock(
     store: ArtifactStore, options: BumpOptions
 ) -> tuple[Released, PushRoute | None, Mapping[str, str]]:
-    """Release what is asked for, under the repository's lock; return where to push, and what is there.
+    """Release what is asked for, under the repository's lock.
 
-    Raises `RefusedError` for a remote to push to that there is none of, before anything is
-    released.
+    Returns what was released, where to push it, and which refs are there to push. Raises
+    `RefusedError`, before anything is released, where the remote to push to does not exist.
     """
     try:
         with lock_repository(store, options.signature) as repository:
@@ -129,7 +132,10 @@ def build_write_error(error: OSError) -> RefusedError:
 def _release_without_commit(
     store: ArtifactStore, options: BumpOptions, head: Head | None
 ) -> Released:
-    """Say what would be released on `head`; without one (`--no-commit`) write the versions into the files."""
+    """Say what would be released on `head`.
+
+    Without a head (`--no-commit`) the versions are written into the files.
+    """
     plan = make_plan(store, options)
     unreviewed: tuple[str, ...] = ()
     if head:

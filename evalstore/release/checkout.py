@@ -1,4 +1,7 @@
-"""Reads the branch that is checked out, whose commit a bump makes: its index, hooks and signature."""
+"""Reads the branch that is checked out, whose commit a bump makes.
+
+It reads the branch's index, hooks and signature.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ _PUSH_HOOKS = ("pre-push",)
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The branch that is checked out: full ref name, commit (None before the first one), and index."""
+    """The branch that is checked out: its full ref name, commit and index.
+
+    `tip` is None before the first commit.
+    """
 
     branch: str
     tip: str | None
@@ -46,7 +52,10 @@ class Checkout:
 
 
 def find_checkout(git: Git, head: Head) -> Checkout:
-    """Return the branch that is checked out; `RefusedError` during a merge or on a detached HEAD."""
+    """Return the branch that is checked out.
+
+    Raises `RefusedError` during a merge or on a detached HEAD.
+    """
     wait_for_index(git.directory)
     index = read_index(git)
     if unfinished := find_unfinished(git):
@@ -81,9 +90,10 @@ def find_bypassed_hooks(
 def complete_signature(
     config: Sequence[ConfigSetting], source: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return git's author and committer variables, from `source` or git's config; dates may be missing.
+    """Return git's author and committer variables, from `source` or git's config.
 
-    Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
+    Dates may be missing. Raises `RefusedError` where a name or an email is set nowhere: git would
+    guess one.
     """
     settings = {
         key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config

@@ -1,4 +1,7 @@
-"""The files of one release: artifacts, the rows beside them, and their ledgers; writes nothing but blobs."""
+"""The files of one release: artifacts, the rows beside them, and their ledgers.
+
+It writes nothing but blobs.
+"""
 
 from __future__ import annotations
 
@@ -60,10 +63,10 @@ def list_commit_files(
     tagged: bool,
     signed: bool,
 ) -> Iterator[CommitFile]:
-    """Yield the files that steps commit, in order: the artifact, its rows, its ledger (with a tag only).
+    """Yield the files that steps commit, in order.
 
-    Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has
-    edited.
+    Of each artifact they are its file, its rows, and, with a tag only, its ledger. Raises
+    `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
     """
     to_lf = _find_crlf_files(store, steps)
     for step in steps:
@@ -82,7 +85,10 @@ def list_commit_files(
 
 
 def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile]:
-    """Yield the settings of a bump that git does not have yet: every clone must judge by the same."""
+    """Yield the settings of a bump that git does not have yet.
+
+    Every clone must judge by the same settings.
+    """
     content = _read_working_file(store, SETTINGS_FILE)
     if content is None:
         return
@@ -98,7 +104,10 @@ def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile
 
 
 def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
-    """Return the files with CRLF that git keeps with LF; only those with a CR need git's attributes."""
+    """Return the files with CRLF that git keeps with LF.
+
+    git's attributes are read only for those with a CR.
+    """
     paths = [step.path for step in steps if b"\r\n" in step.content]
     rows = [path for step in steps if (path := find_rows_path(step.artifact))]
     paths += [path for path in rows if store.root and _file_has_cr(store.root, path)]
@@ -142,7 +151,10 @@ def _extend_ledger_file(
 def _list_reverted_lines(
     store: ArtifactStore, name: str, releases: Sequence[Release], ledger: bytes, tip: str | None
 ) -> Iterator[bytes]:
-    """Yield the lines that a `git revert` of releases took from a ledger: a release is undone by a new one."""
+    """Yield the lines that a `git revert` of releases took from a ledger.
+
+    A release is undone only by a new one.
+    """
     known = parse_ledger(ledger).by_version
     missing = [release for release in releases if str(release.version) not in known]
     pattern = f"{TAG_REFS}{store.tag_prefix}{name}@*"
@@ -175,7 +187,10 @@ def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bo
 
 
 class FileBlobs(NamedTuple):
-    """The blobs of a file: as git keeps it, and as the working tree has it, which may have other line ends."""
+    """The blobs of a file: as git keeps it, and as the working tree has it.
+
+    The working tree may have other line ends.
+    """
 
     kept: str
     worked: str
@@ -184,7 +199,10 @@ class FileBlobs(NamedTuple):
 def write_blobs(
     repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]
 ) -> tuple[list[FileBlobs], dict[str, bytes]]:
-    """Return the blobs of files; those that are read from disk are written, of others the ids are given."""
+    """Return the blobs of files.
+
+    Files that are read from disk are written; of the others only the ids are computed.
+    """
     with ExitStack() as stack:
         rows = {file.path: file for file in files if file.content is None}
         root = store.root or repository.top

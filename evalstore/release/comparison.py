@@ -26,7 +26,11 @@ ComparedArtifact = Resolved | Artifact | Mapping[str, Any]
 
 
 def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str:
-    """Return the name whose releases (by name) a file continues: its own, or before that its earlier one."""
+    """Return the name whose releases a file continues.
+
+    `known` are the releases by name. It is the file's own name, or, before that has a release, its
+    earlier one.
+    """
     has_own = find_last_release(known.get(artifact.name, ())) is not None
     return artifact.name if has_own else artifact.former_name or artifact.name
 
@@ -61,12 +65,13 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     detail: Detail = Detail.WITNESSES,
     replies: CheckContext | None = None,
 ) -> Diff:
-    """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
+    """Return what changed between two versions, judged by a store.
 
-    A side that is not a version of the store has no rows, and nobody accepts its changes. `load`
-    reads references, by default as the new side does: a working file may name versions that are not
-    released yet. `rows` are both sides' rows where they are not those in the store. `replies` says
-    how judges answer about examples.
+    This is the one way in which stored artifacts are compared. A side that is not a version of the
+    store has no rows, and nobody accepts its changes. `load` reads references, by default as the
+    new side does: a working file may name versions that are not released yet. `rows` are both
+    sides' rows where they are not those in the store. `replies` says how judges answer about
+    examples.
     """
     settings = _find_settings(policy, old, new)
     if isinstance(old, Resolved) and isinstance(new, Resolved):
@@ -92,7 +97,10 @@ def compare_by_rules(
     *,
     detail: Detail = Detail.WITNESSES,
 ) -> Diff:
-    """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
+    """Return what changed between two versions by the rules alone.
+
+    Whatever was overridden or accepted does not count.
+    """
     return compare_versions(
         store, old, new, read_rules_policy(store), load=store.read_artifact, detail=detail
     )
@@ -126,7 +134,10 @@ def get_artifact(side: ComparedArtifact) -> Artifact | Mapping[str, Any]:
 def _find_settings(
     policy: ChangePolicy, old: ComparedArtifact, new: ComparedArtifact
 ) -> ComparisonSettings:
-    """Return the settings for a change; with what was accepted since `old`, if `new` continues that."""
+    """Return the settings for a change.
+
+    They hold what was accepted since `old`, if `new` continues that.
+    """
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
     name = _find_name(new)
     names = {name, new.artifact.former_name if isinstance(new, Resolved) else name}

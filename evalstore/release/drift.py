@@ -1,4 +1,7 @@
-"""Drift: floating references of unchanged artifacts that mean another version than at their release."""
+"""Drift: floating references that mean another version than at a release.
+
+They are references of artifacts that did not change since.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ _UNKNOWN = "what its references meant at its release is unknown"
 
 @dataclass(slots=True)
 class MovedReferenceFinder:
-    """Finds floating references that moved; each pair of versions is compared once, each lock read once."""
+    """Finds floating references that moved.
+
+    Each pair of versions is compared once, and each lock is read once.
+    """
 
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
@@ -47,7 +53,10 @@ class MovedReferenceFinder:
     def find_moved(
         self, base: Release, references: Sequence[ArtifactReference]
     ) -> Iterator[MovedReference]:
-        """Yield the references that meant another version when `base`, which holds them, was released."""
+        """Yield the references that meant another version when `base` was released.
+
+        `base` is the release that holds them.
+        """
         for reference in references:
             if not reference.ref.is_floating or not reference.scores:
                 continue
@@ -68,7 +77,10 @@ class MovedReferenceFinder:
 
     @staticmethod
     def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
-        """Return the version at which a lock holds a reference, else the `newest` that it could mean."""
+        """Return the version at which a lock holds a reference.
+
+        Where the lock does not have it, that is the `newest` one that it could mean.
+        """
         entry = lock.refs.get(str(ref))
         return (
             find_locked_version(ref, entry)
@@ -83,7 +95,10 @@ class MovedReferenceFinder:
         return self._locks[blob] if blob else NO_LOCK
 
     def _was_released(self, release: Release, base: Release) -> bool:
-        """Whether a version was already released when `base` was: by its ledger, or without one by git's history."""
+        """Whether a version was already released when `base` was.
+
+        Its ledger says so, or without one git's history.
+        """
         if release.commit == base.commit:
             return True
         # A ledger at that commit lists every release of then; older stores have none, and ask the
@@ -121,7 +136,10 @@ class MovedReferenceFinder:
 def find_moved_artifacts(
     finder: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
 ) -> Iterator[ArtifactStatus]:
-    """Yield the status of each artifact of `unchanged` (by last release) of which a reference has moved."""
+    """Yield the status of each unchanged artifact of which a reference has moved.
+
+    `unchanged` are the last releases of these artifacts.
+    """
     for base in unchanged:
         if graph.mentions[f"{base.name}@worktree"].floating and (
             moves := _describe_moves(finder, graph, base)
@@ -201,7 +219,10 @@ def _summarize_moves(moved: Sequence[MovedReference]) -> str:
 def find_lagging_pins(
     store: ArtifactStore, graph: ReferenceGraph, releases: Mapping[str, Sequence[Release]]
 ) -> Iterator[tuple[ArtifactReference, Version]]:
-    """Yield working datasets' pins to rubrics of their source, with the last release, if they lag behind."""
+    """Yield the pins of working datasets that lag behind rubrics of their own source.
+
+    Each comes with the last release of its rubric.
+    """
     last: dict[str, Version] = {}
     for name, all_ in releases.items():
         if name.startswith(f"{Kind.RUBRIC}/") and all_[1:] and (one := find_last_release(all_)):

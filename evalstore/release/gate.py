@@ -1,4 +1,7 @@
-"""The gate: validate, verify and status of a change, judged by its base, and its effect on the store."""
+"""The gate: validate, verify and status of a change, judged by its base.
+
+It also says what the change does to the store.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +54,10 @@ from evalstore.text import count_noun, make_excerpt
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What judges a change besides its base: time, strictness, and outside signers (None: the base's).
+    """What judges a change besides its base: the time, strictness and outside signers.
 
-    `watches` wrap the iterations of validate, verify and status (progress bars) by their names;
-    `whole` gives every finding its line of the file.
+    Without `signers` those of the base count. `watches` wrap the iterations of validate, verify and
+    status (progress bars) by their names; `whole` gives every finding its line of the file.
     """
 
     now: datetime
@@ -159,7 +162,10 @@ def _find_lock(store: ArtifactStore) -> Lock:
 
 
 def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    """Yield what a change takes from the store or from its checks; `store` has the settings that it brings."""
+    """Yield what a change takes from the store or from its checks.
+
+    `store` has the settings that the change brings.
+    """
     if base.exists:
         yield from _find_moves(base, store)
         yield from _find_lost_releases(base)

@@ -26,12 +26,12 @@ _Node = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReferencePin:
-    """One reference from `user` to `target` (both `<kind>/<id>`), as it is written, and its first place.
+    """One reference from `user` to `target`, as it is written, and its first place.
 
-    `release` is the user's version, None for a working file. `means` is the version that the
-    reference resolves to today, None where there is none. `follows` are the next bumps of the
-    target that it would move to by itself; `locked` says that evalstore.lock keeps it from that.
-    `scores` is False where it only records what a judge was measured on.
+    Both are `<kind>/<id>`. `release` is the user's version, None for a working file. `means` is the
+    version that the reference resolves to today, None where there is none. `follows` are the next
+    bumps of the target that it would move to by itself; `locked` says that evalstore.lock keeps it
+    from that. `scores` is False where it only records what a judge was measured on.
     """
 
     user: str
@@ -49,11 +49,11 @@ class ReferencePin:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """One artifact that depends on the target: its working file's version (None: no file), its releases.
+    """One artifact that depends on the target: its working version and its releases.
 
-    `releases` ascend. `distance` counts references on the shortest way, `through` names the next
-    artifacts on it. `questions` of all its `asked` questions are graded by what leads to the
-    target.
+    `working` is None without a file. `releases` ascend. `distance` counts references on the
+    shortest way, `through` names the next artifacts on it. `questions` of all its `asked` questions
+    are graded by what leads to the target.
     """
 
     name: str
@@ -68,9 +68,10 @@ class Dependent:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What depends on an artifact, or on one `version` of it (None: on any, as the working files say).
+    """What depends on an artifact, or on one `version` of it.
 
-    `pins` are the references on the way, the nearest first; `notes` say what could not be read.
+    Without a version (None) it is what depends on any, as the working files say. `pins` are the
+    references on the way, the nearest first; `notes` say what could not be read.
     """
 
     name: str
@@ -123,7 +124,10 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
 
 @dataclass(slots=True)
 class _ImpactWalk:
-    """The walk from a target to everything that refers to it; `distances` by node, in the order of discovery."""
+    """The walk from a target to everything that refers to it.
+
+    `distances` are by node, in the order of discovery.
+    """
 
     store: ArtifactStore
     graph: ReferenceGraph
@@ -162,7 +166,10 @@ class _ImpactWalk:
             yield self._make_dependent(name, pins_by_user[name], nearest.get(name, 1))
 
     def _step_to_user(self, reference: ArtifactReference, target: _Node) -> Iterator[_Node]:
-        """Yield the node of who holds a reference, the first time; versions matter only when one was asked for."""
+        """Yield the node of who holds a reference, the first time.
+
+        Versions matter only when one was asked for.
+        """
         node = reference.name, (reference.user.partition("@")[2] if target[1] else "")
         if reference.scores and node not in self.distances:
             self.distances[node] = self.distances[target] + 1

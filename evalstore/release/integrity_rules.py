@@ -1,4 +1,7 @@
-"""Every rule of lock, verify and gate, one row each; a store's own settings cannot make them say less."""
+"""Every rule of lock, verify and gate, one row each.
+
+A store's own settings cannot make them say less.
+"""
 
 from __future__ import annotations
 
@@ -330,6 +333,9 @@ RULES = {rule.id: rule for rule in _ROWS}
 
 
 def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
-    """Return a finding of a rule; its facts are cut and escaped, because they come from foreign files."""
+    """Return a finding of a rule.
+
+    Its facts are cut and escaped, because they come from foreign files.
+    """
     safe = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
     return RULES[rule].make_finding(place, safe, pointer)

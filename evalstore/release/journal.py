@@ -1,7 +1,7 @@
-"""The journal of a bump: what it will change, written before the first change, removed after the last.
+"""The journal of a bump: what it will change.
 
-The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older
-journal must still be readable.
+It is written before the first change, and removed after the last. The field names of `Journal`,
+`FileChange` and `ReleasedVersion` are keys of the file: an older journal must still be readable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class PinMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReleasedVersion:
-    """One released version, and the pins in it that moved; tag and commit are None where none was made."""
+    """One released version, and the pins in it that moved.
+
+    `tag` and `commit` are None where none was made.
+    """
 
     ref: str
     tag: str | None
@@ -50,11 +53,11 @@ class ReleasedVersion:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of the release: its blob, and those of working tree (`before`) and index at the start.
+    """One file of the release: its blob, and what working tree and index had at the start.
 
-    The mode `REMOVED` is of one that goes. `worked` is the blob that the working tree gets where
-    its line ends
-    differ from those that git keeps.
+    `before` is the blob of the working tree, `staged` that of the index. The mode `REMOVED` is of a
+    file that goes. `worked` is the blob that the working tree gets where its line ends differ from
+    those that git keeps.
     """
 
     path: str
@@ -67,10 +70,11 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One bump: its branch, moved from `old` to `commit`, its tags (full ref name: object), its files.
+    """One bump: its branch, moved from `old` to `commit`, its tags and its files.
 
-    `released` is what the next bump reports to the user when it finishes this one. `replaced` are
-    the tags that are there before, and their objects: those that are not among `tags` are removed.
+    `tags` are objects by full ref name. `released` is what the next bump reports to the user when
+    it finishes this one. `replaced` are the tags that are there before, and their objects: those
+    that are not among `tags` are removed.
     """
 
     branch: str
@@ -88,11 +92,12 @@ class Journal:
 
     @property
     def pending(self) -> dict[str, str]:
-        """The refs of our own that hold what no other has yet: commit, tags, and blobs that no tree has.
+        """The refs of our own that hold what no other ref holds yet.
 
-        Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost
-        more than the bump. Many signed tags are in none; a bump whose tags were pruned is dropped,
-        as it has published nothing.
+        They hold the commit, the tags, and blobs that no tree has. Many of a sort are in a pack
+        that git keeps (`write_packed_objects`): a ref each would cost more than the bump. Many
+        signed tags are in none; a bump whose tags were pruned is dropped, as it has published
+        nothing.
         """
         from evalstore.store.repository.writing import MANY
 
@@ -109,7 +114,10 @@ def write_journal(common: Path, name: str, journal: Journal) -> None:
 
 
 def read_journal(common: Path, name: str) -> Journal:
-    """Read a journal back; `RefusedError` when something else wrote it, or somebody else could have."""
+    """Read a journal back.
+
+    Raises `RefusedError` when something else wrote it, or somebody else could have.
+    """
     # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
         journal = _parse_journal(json.loads(read_own(common, name, LARGE_FILE)))

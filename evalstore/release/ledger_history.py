@@ -22,10 +22,11 @@ from evalstore.text import SHORT_DIGEST
 def check_ledger_history(
     records: ReleaseRecords, is_wanted: Callable[[str], bool]
 ) -> Iterator[Finding]:
-    """Yield each commit that took lines from a ledger that HEAD still lacks; `is_wanted` by `<kind>/<id>`.
+    """Yield each commit that took lines from a ledger that HEAD still lacks.
 
-    Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep
-    the lines of both sides in an order of their own. Lines that were put back are not a finding.
+    `is_wanted` chooses ledgers by `<kind>/<id>`. Lines are looked for, not their order: a merge,
+    and a branch that was rebased or squashed, keep the lines of both sides in an order of their
+    own. Lines that were put back are not a finding.
     """
     try:
         yield from _find_lost_lines(records, is_wanted)
@@ -36,7 +37,10 @@ def check_ledger_history(
 
 
 def check_depth(store: ArtifactStore) -> Iterator[Finding]:
-    """Yield a finding in a shallow clone with ledgers: what came before its first commit cannot be looked at."""
+    """Yield a finding in a shallow clone with ledgers.
+
+    What came before its first commit cannot be looked at.
+    """
     if store.repository.shallow and store.ledgers.list_names():
         yield make_finding(
             "history-missing", Place(LEDGER_FOLDER), fetch=describe_missing_history(store.git)
@@ -68,9 +72,10 @@ def _find_lost_lines(
 
 
 def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Iterator[PathChange]:
-    """Yield the changes of ledgers that HEAD's do not begin with: nearly every release only adds a line.
+    """Yield the changes of ledgers whose old bytes do not begin HEAD's ledger.
 
-    Those are known by their size and hash. To read them all would take the square of their number.
+    Nearly every release only adds a line, so that its old bytes do. These are known by their size
+    and hash: to read all of them would take the square of their number.
     """
     store = records.store
     sizes = find_sizes(store.git, {change.old for change in changes if change.old})
@@ -90,7 +95,10 @@ def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Itera
 
 
 def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
-    """Return what commits changed in ledgers, newest first; those moved with their store included."""
+    """Return what commits changed in ledgers, newest first.
+
+    Ledgers that moved with their store are among them.
+    """
     # The tags are where a store of another folder would have lain.
     prefixes = [store.prefix]
     seen = map(store.moves.find_prefix, _list_release_commits(store))

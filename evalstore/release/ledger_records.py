@@ -41,18 +41,27 @@ class ReleaseRecords:
             return None
 
     def find_line(self, release: Ref) -> LedgerLine | None:
-        """Return the line of a release in the ledger at HEAD; None where that lists it not, or cannot be read."""
+        """Return the line of a release in the ledger at HEAD.
+
+        It is None where the ledger does not list it, or cannot be read.
+        """
         ledger = self.find_ledger(release.name)
         return ledger.by_version.get(release.pin) if ledger else None
 
     def list_branch_hashes(self, name: str, version: str) -> set[str]:
-        """Return the hashes that the branches of this clone list for a version that HEAD does not."""
+        """Return the hashes that branches list for a version that HEAD does not.
+
+        The branches are those of this clone.
+        """
         if name not in self._branch_hashes:
             self._branch_hashes[name] = self._read_branch_hashes(name)
         return self._branch_hashes[name].get(version, set())
 
     def is_recorded(self, name: str, version: str) -> bool:
-        """Whether a ledger at HEAD or the lock lists a release; of a ledger that cannot be read, yes."""
+        """Whether a ledger at HEAD or the lock lists a release.
+
+        A ledger that cannot be read counts as if it did.
+        """
         ledger = self.find_ledger(name)
         return (
             ledger is None
@@ -61,13 +70,19 @@ class ReleaseRecords:
         )
 
     def check_rows_readable(self, blob: str) -> None:
-        """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
+        """Read the rows beside a dataset to their end, once.
+
+        Raises `GitError` when they are missing or damaged.
+        """
         if blob not in self._readable_rows:
             deque(self.store.objects.stream(blob), maxlen=0)
             self._readable_rows.add(blob)
 
     def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
-        """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
+        """Say how the tag of a release is put back.
+
+        It goes to the object that was locked, or to the commit of its line.
+        """
         entry = self.lock.refs.get(ref)
         if entry:
             return f"put it back: git update-ref {TAG_REFS}{tag} {entry.tag_object or entry.commit}"
@@ -96,12 +111,18 @@ class ReleaseRecords:
 
 
 def quote_ledger_path(name: str) -> str:
-    """Return the path of a ledger from the root of the store, as findings have it, quoted for a shell."""
+    """Return the path of a ledger, as findings have it, quoted for a shell.
+
+    It starts at the root of the store.
+    """
     return shlex.quote(locate_ledger(name))
 
 
 def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
-    """Yield what is wrong with one ledger by itself: unreadable, or with lines malformed or repeated."""
+    """Yield what is wrong with one ledger by itself.
+
+    It is unreadable, or has malformed or repeated lines.
+    """
     place = locate_ledger(name)
     try:
         ledger = records.store.ledgers.read(name)
@@ -128,7 +149,10 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
 def report_untagged_line(
     records: ReleaseRecords, name: str, line: LedgerLine, fetch: str
 ) -> Finding:
-    """Return the finding of a line whose release has no tag; `fetch` says where it may be, "" nowhere."""
+    """Return the finding of a line whose release has no tag.
+
+    `fetch` says where the tag may be, "" where nothing is known.
+    """
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
     # The lock alone knows the tag's own object; of which commit it was, `fetch` says as well.
@@ -152,15 +176,19 @@ def check_rewritten(
 
 
 def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
-    """Return the tag object of a resolved release; None where its tag is lightweight, or it is of no tag."""
+    """Return the tag object of a resolved release.
+
+    It is None where the tag is lightweight, or there is no tag.
+    """
     oid = store.tags.find_oid(resolved.tag) if resolved.tag else None
     return None if oid == resolved.commit else oid
 
 
 def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> str:
-    """Say what a ledger lacks of what was locked of it; "" where it still has every line, in whatever order.
+    """Say what a ledger lacks of what was locked of it.
 
-    A merge puts the lines of two people in an order of its own, and takes none away.
+    That is "" where it still has every line, in whatever order. A merge puts the lines of two
+    people in an order of its own, and takes none away.
     """
     ledger = store.ledgers.read(name)
     if len(ledger.raw) >= locked.lines and ledger.hash_prefix(locked.lines) == locked.sha256:

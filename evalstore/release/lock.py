@@ -1,4 +1,7 @@
-"""Writes a lock, and checks each block against what is there: tag object, commit, bytes and digests."""
+"""Writes a lock, and checks each of its blocks against what is there.
+
+Tag object, commit, bytes and digests are compared.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ _LOCK_ANEW = "to lock what is there now: evalstore lock"
 
 @dataclass(frozen=True, slots=True)
 class LockedRef:
-    """One reference and its locked version; `previous` is the one before, None when it was not locked."""
+    """One reference and its locked version.
+
+    `previous` is the version before, None when it was not locked.
+    """
 
     ref: str
     version: str
@@ -49,7 +55,10 @@ class LockedRef:
 
 @dataclass(frozen=True, slots=True)
 class LockResult:
-    """The lock after `lock`: `written` is False when nothing changed; to `removed` nothing refers any more."""
+    """The lock after `lock`.
+
+    `written` is False when nothing changed. Nothing refers to `removed` any more.
+    """
 
     path: str
     written: bool
@@ -214,7 +223,10 @@ def find_expected_tag(store: ArtifactStore, block: LockBlock) -> str | None:
 
 
 def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Finding:
-    """Return the finding of a block whose tag is not there; `fetch` says where it may be, "" nowhere."""
+    """Return the finding of a block whose tag is not there.
+
+    `fetch` says where the tag may be, "" where nothing is known.
+    """
     restore = block.describe_restore(tag_name)
     return block.make_finding("tag-missing", back=f"{fetch}; or {restore}" if fetch else restore)
 
@@ -222,7 +234,10 @@ def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Findin
 def check_block(
     store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]
 ) -> Iterator[Finding]:
-    """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
+    """Yield what is no longer as it was locked.
+
+    The caller reports a tag that is not there at all.
+    """
     try:
         if block.ref.type is PinType.REVISION:
             yield from check_content(
@@ -260,7 +275,10 @@ def _check_release_block(
 
 
 def check_content(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
-    """Yield `check_block`'s findings for what a reference means now; raises where its rows are missing."""
+    """Yield `check_block`'s findings for what a reference means now.
+
+    Raises where its rows are missing.
+    """
     entry, back = block.entry, block.describe_restore(here.tag) if here.tag else _LOCK_ANEW
     if here.blob != entry.blob:
         change = f"its file is blob {(here.blob or '')[:12]}, and the lock has {entry.blob[:12]}"

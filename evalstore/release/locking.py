@@ -25,10 +25,10 @@ _TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 
 @dataclass(frozen=True, slots=True)
 class LockedRepository:
-    """A repository whose lock is held: its git, the top of the working tree, and what reads its objects.
+    """A repository whose lock is held.
 
-    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and
-    GIT_COMMITTER_* variables.
+    It has its git, the top of the working tree, and what reads its objects. `git` hands the lock on
+    to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
     """
 
     git: Git
@@ -44,7 +44,10 @@ class LockedRepository:
 
 
 def find_journal_name(git: Git) -> str:
-    """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
+    """Return where the bumps of a working tree keep their journal.
+
+    The path is relative to the common git directory.
+    """
     own = git.directory.name
     return (
         f"{STATE_FOLDER}/journal.json"
@@ -55,7 +58,10 @@ def find_journal_name(git: Git) -> str:
 
 @contextmanager
 def open_leftover_journal(git: Git) -> Iterator[tuple[Path, str] | None]:
-    """Open the journal that a killed bump of this working tree left, as folder and name; None without one."""
+    """Open the journal that a killed bump of this working tree left.
+
+    It is given as folder and name, or None without one.
+    """
     common, name = git.common, find_journal_name(git)
     try:
         descriptor = open_lock(common, LOCK, make=False)
@@ -78,7 +84,10 @@ def open_leftover_journal(git: Git) -> Iterator[tuple[Path, str] | None]:
 def lock_repository(
     store: ArtifactStore, signature: Mapping[str, str]
 ) -> Iterator[LockedRepository]:
-    """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
+    """Hold the repository's lock.
+
+    Raises `ConflictError` when another bump does not release it within ten seconds.
+    """
     top = store.repository.top
     if top is None:
         raise RefusedError(

@@ -41,7 +41,10 @@ class Loosening(NamedTuple):
 
 
 def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield the settings of `new` (evalstore.yaml, parsed) that let more through than those of `old`."""
+    """Yield the settings of `new` that let more through than those of `old`.
+
+    Both are an evalstore.yaml, parsed.
+    """
     yield from _find_lower_words(old, new)
     yield from _find_lower_levels(_get_mapping(old, "rules"), _get_mapping(new, "rules"))
     for key in _list_words(new.get("cosmetic")):
@@ -60,7 +63,10 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 
 def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
-    """Return the finding of a setting that was loosened since `base`, the name of a commit or a release."""
+    """Return the finding of a setting that was loosened since `base`.
+
+    `base` is the name of a commit or a release.
+    """
     place = document.locate(follow_pointer(document.value, loosening.pointer)[0])
     place = place if document.value else Place(SETTINGS_FILE)
     pointer = format_json_pointer(loosening.pointer)
@@ -87,7 +93,10 @@ def _find_lower_levels(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
 
 
 def _find_level(levels: Mapping[str, Any], name: str) -> str:
-    """Return the level of `<rule>[:<direction>]`: as written, else the rule's as written, else its own."""
+    """Return the level of `<rule>[:<direction>]`.
+
+    It is the one written for it, else the one written for its rule, else the rule's own.
+    """
     id_ = name.partition(":")[0]
     written = levels.get(name, levels.get(id_))
     if isinstance(written, str):
@@ -100,7 +109,10 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield what a target's dataset may do by now; where none has it, what the store itself says."""
+    """Yield what a target's dataset may do by now.
+
+    Where no target has the dataset, what the store itself says counts.
+    """
     before, after = _get_mapping(old, "targets"), _get_mapping(new, "targets")
     for name in (one for one in before if one in after):
         old_dataset, new_dataset = _name_dataset(before[name]), _name_dataset(after[name])
@@ -119,7 +131,10 @@ def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
 def _pair_targets(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield each target's name, and what was and is said of its dataset; {} where no target has it."""
+    """Yield each target's name, and what was and is said of its dataset.
+
+    What is said is {} where no target has the dataset.
+    """
     known = {_name_dataset(target) for target in old.values()}
     for name, was in old.items():
         if isinstance(was, Mapping):

@@ -58,7 +58,10 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
 
 
 def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Mentions:
-    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read (None)."""
+    """Return what a working file and the rows beside it mention.
+
+    It is `ANYTHING` where they cannot be read (`data` is None).
+    """
     if data is None:
         return ANYTHING
     if ref.kind is not Kind.DATASET:
@@ -81,7 +84,10 @@ def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
 
 
 def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
-    """Return what the file of a release mentions; `ANYTHING` where it cannot be read, or has rows beside it."""
+    """Return what the file of a release mentions.
+
+    It is `ANYTHING` where the file cannot be read, or has rows beside it.
+    """
     try:
         data = store.objects.read(blob).data
     except EvalstoreError:

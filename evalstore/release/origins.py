@@ -108,7 +108,10 @@ class OriginFinder:
     def _find_reverts(
         self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
     ) -> dict[ArtifactPart, PartOrigin]:
-        """Return the commits on the way to `old` that `new` lacks: what they did is undone in it."""
+        """Return the commits on the way to `old` that `new` lacks.
+
+        What they did is undone in `new`.
+        """
         gap = "no commit in between changed it"
         found = {part: self._describe_release(new, gap=gap) for part in parts}
         if not parts or old is None or old.commit is None or new.commit is None:
@@ -153,7 +156,10 @@ class OriginFinder:
 
 @dataclass(frozen=True, slots=True)
 class _ArtifactHistory:
-    """The history of one artifact between two commits, and the first release that holds each commit."""
+    """The history of one artifact between two commits.
+
+    `releases` has the first release that holds each commit.
+    """
 
     store: ArtifactStore
     parts: PartHistory
@@ -249,7 +255,10 @@ def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdenti
 def _read_committed_parts(
     rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str
 ) -> PartTable | None:
-    """Return an artifact's parts by its first name in a commit; empty without one, None if malformed."""
+    """Return an artifact's parts by its first name in a commit.
+
+    They are empty where the commit has no such file, and None if it is malformed.
+    """
     store = rows.store
     try:
         files = (

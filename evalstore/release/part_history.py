@@ -13,7 +13,10 @@ from evalstore.store.file_history import FileHistory
 
 
 class Ending(StrEnum):
-    """Where the search for a part's origin ended: in a commit, at the base, or where a shallow clone ends."""
+    """Where the search for a part's origin ended.
+
+    That is in a commit, at the base, or where a shallow clone ends.
+    """
 
     COMMIT = "commit"
     BASE = "base"
@@ -36,7 +39,10 @@ class _PartSearch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The step from a parent to a commit: both versions, and older names of checks and questions by newer."""
+    """The step from a parent to a commit, with both versions.
+
+    `names` are older names of checks and questions by newer ones.
+    """
 
     parent: str
     old: PartTable
@@ -48,12 +54,18 @@ class _Step:
     def between(
         cls, parent: str, old: PartTable, new: PartTable, renames: Mapping[str, str]
     ) -> _Step:
-        """Return the step between two versions; `changed` are the parts that differ by their names."""
+        """Return the step between two versions.
+
+        `changed` are the parts that differ by their names.
+        """
         changed = frozenset(part for part, _ in old.meanings.items() ^ new.meanings.items())
         return cls(parent, old, new, pair_names(old, new, renames) if changed else {}, changed)
 
     def find_earlier_name(self, part: ArtifactPart) -> ArtifactPart:
-        """Return the name of a part in the older version; a part that the newer one lacks keeps its name."""
+        """Return the name of a part in the older version.
+
+        A part that the newer version lacks keeps its name.
+        """
         if part.name not in self.names or part not in self.new.meanings:
             return part
         return part._replace(name=self.names[part.name])
@@ -85,9 +97,10 @@ class PartHistory:
     _tables: dict[str, PartTable | None] = field(default_factory=dict)
 
     def find_endings(self, parts: Iterable[ArtifactPart]) -> dict[ArtifactPart, PartEnding]:
-        """Return each part's newest commit whose value differs from all parents'; names are the head's.
+        """Return each part's newest commit whose value differs from all parents'.
 
-        A part that the head lacks is named as in the version that last had it.
+        Names are those of the head. A part that the head lacks is named as in the version that last
+        had it.
         """
         if self.history.head is None:
             return {}
@@ -119,9 +132,9 @@ class PartHistory:
         return found
 
     def _list_steps(self, oid: str) -> Iterator[_Step]:
-        """Yield the step from each parent of a commit; a malformed parent is replaced by its own parents.
+        """Yield the step from each parent of a commit.
 
-        There is none to a malformed version.
+        A malformed parent is replaced by its own parents. There is none to a malformed version.
         """
         new = self._read(oid)
         waiting, seen = list(reversed(self.history.commits[oid])), set[str]()
@@ -137,7 +150,10 @@ class PartHistory:
                 waiting += reversed(self.history.commits[parent])
 
     def _follow_renamed(self, part: ArtifactPart, ending: PartEnding) -> PartEnding:
-        """Return where a removed check ended that had another id before it was removed: not where it was renamed."""
+        """Return where a removed check ended that had another id before.
+
+        It ended where it was removed, not where it was renamed.
+        """
         seen = {part}
         while (
             ending.ending is Ending.COMMIT

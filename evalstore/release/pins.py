@@ -1,4 +1,7 @@
-"""Pins that follow a release: which move, to what, and the bytes of moved files and rows; reads only."""
+"""Pins that follow a release: which move, and to what.
+
+It also makes the bytes of moved files and rows. It only reads.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference o
 def find_pin_moves(
     store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]
 ) -> dict[str, str]:
-    """Return the exact pins of a working file and its rows below `targets` (by name), and their new text."""
+    """Return the exact pins of a working file and its rows that move, and their new text.
+
+    They are pins below `targets`, which are versions by name.
+    """
     pins = _list_pins(store, resolved, partial(_make_needles, targets))
     moves = ((text, _move_ref(text, targets)) for text in pins)
     return {text: new for text, new in moves if new}
@@ -35,7 +41,10 @@ def find_pin_moves(
 def list_exact_pins(
     store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a working file's exact pins to moved releases (old ref: new), with rows, and the new text."""
+    """Return a working file's exact pins to moved releases, and their new text.
+
+    `moved` are new references by old ones. The pins of its rows are included.
+    """
     names = {ref.partition("@")[0] for ref in moved}
     found: dict[str, str] = {}
     for text in _list_pins(store, resolved, partial(_make_needles, names)):
@@ -161,7 +170,10 @@ def check_pins_released(
     pins: Iterable[tuple[FindPlace, Ref]],
     versions: Mapping[str, Iterable[Version]],
 ) -> None:
-    """Refuse a pin (with its place) that no version of `versions` (by name) matches, or that names no release."""
+    """Refuse a pin that no version of `versions` matches, or that names no release.
+
+    Pins come with their place, `versions` are by name.
+    """
     for find_place, ref in pins:
         check_names_releases([(find_place, ref)])
         known = sorted(versions.get(ref.name, ()))

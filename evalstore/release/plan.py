@@ -1,4 +1,7 @@
-"""Plans a bump: which files it would release, at which versions, with which pins moved; reads only."""
+"""Plans a bump: which files it would release, at which versions.
+
+It also finds which pins move with them. It only reads.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,11 @@ class BumpPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan being made: steps by name, versions that pins move to, drafts by ref, who pins or follows.
+    """A plan while it is made: steps by name, and the versions that pins move to.
 
-    `migrated` are the last releases of rubrics by the source that they were migrated from, which
-    datasets of the same source are to pin.
+    It also has the drafts by reference, and who pins or follows whom. `migrated` are the last
+    releases of rubrics by the source that they were migrated from, which datasets of the same
+    source are to pin.
     """
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
@@ -65,7 +69,10 @@ class _PlanDraft:
 
 
 def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref]:
-    """Return the working files that are named, or all; `RefError` for a name that is not among them."""
+    """Return the working files that are named, or all.
+
+    Raises `RefError` for a name that is not among them.
+    """
     working = {ref.name: ref for ref in store.working()}
     if options.all_:
         return list(working.values())
@@ -73,7 +80,10 @@ def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref
 
 
 def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
-    """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first failure."""
+    """Choose every version of a bump.
+
+    Raises `RefusedError`, `LoadError` or `RefError` for the first failure.
+    """
     refs, today = choose_working_files(store, options), options.today
     draft, releases = _PlanDraft(), store.group_releases()
     context = BumpContext(
@@ -174,7 +184,10 @@ def _write_exact(pin: str) -> str:
 
 
 def _will_mean(ref: Ref, version: Version, known: Iterable[Release]) -> bool:
-    """Whether a floating reference means a version as soon as it is released: the highest that it can mean."""
+    """Whether a floating reference means a version as soon as it is released.
+
+    It does if that is the highest version that it can mean.
+    """
     return can_mean(ref, version) and not any(
         release.version > version for release in known if can_mean(ref, release.version)
     )
@@ -183,7 +196,10 @@ def _will_mean(ref: Ref, version: Version, known: Iterable[Release]) -> bool:
 def _choose_pin_target(
     context: BumpContext, name: str, step: ReleaseStep | None, *, is_named: bool
 ) -> dict[str, Version]:
-    """Return the version that pins of this artifact move to (by name): a pre-release only under --pre."""
+    """Return the version that pins of this artifact move to, by its name.
+
+    A pre-release is chosen only under --pre.
+    """
     if step is not None:
         return {name: step.version} if context.options.pre or not step.version.prerelease else {}
     if not is_named or not context.options.dependents:
@@ -277,7 +293,10 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
 def make_draft_loader(
     store: ArtifactStore, drafts: Mapping[str, Artifact]
 ) -> Callable[[str], Artifact]:
-    """Return a function that loads references while `drafts` (`<kind>/<id>@<version>`) await release."""
+    """Return a function that loads references while `drafts` await release.
+
+    The drafts are by `<kind>/<id>@<version>`.
+    """
 
     def load(text: str) -> Artifact:
         ref = parse_ref(text)

@@ -85,7 +85,10 @@ _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^
 
 
 class ReleaseMessages(NamedTuple):
-    """The message of the commit, those of its tags by name, and who may sign them (None: anybody)."""
+    """The message of the commit, those of its tags by name, and who may sign them.
+
+    Without `signers` (None) anybody may.
+    """
 
     commit: str
     tags: Mapping[str, str]
@@ -93,7 +96,10 @@ class ReleaseMessages(NamedTuple):
 
 
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
-    """Return the commit's message: the user's text or a summary, and a line for each of several artifacts."""
+    """Return the commit's message: the user's text or a summary.
+
+    Each of several artifacts adds a line.
+    """
     verb = "Release" if tagged else "Set the version of"
     summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
     lines = "".join(f"\n- {step.summary}" for step in steps) if len(steps) > 1 else ""
@@ -173,11 +179,11 @@ class ReleaseContext(NamedTuple):
 
 
 def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
-    """Commit a release on `tip`, make tags and move the branch, together; `ConflictError` if one moved.
+    """Commit a release on `tip`, make its tags and move the branch, together.
 
-    The index is locked for as long as branch, files and index differ from each other: whoever else
-    commits meets that lock for milliseconds. Where somebody commits all the time, the last tries
-    lock it from the start.
+    Raises `ConflictError` if one of them moved. The index is locked for as long as branch, files
+    and index differ from each other: whoever else commits meets that lock for milliseconds. Where
+    somebody commits all the time, the last tries lock it from the start.
     """
     # A signature may take a touch of a key: it is asked for twice at most.
     repository, free = release.repository, 1 if release.options.sign else _FREE_TRIES
@@ -233,7 +239,10 @@ def publish_once(repository: LockedRepository, journal: Journal) -> None:
 
 
 class _Attempt(NamedTuple):
-    """The outcome of one try: released, or what git answered (None: somebody else was using the index)."""
+    """The outcome of one try: released, or what git answered.
+
+    `failure` is None where somebody else was using the index.
+    """
 
     is_released: bool
     failure: CommandError | None = None
@@ -242,11 +251,12 @@ class _Attempt(NamedTuple):
 def _write_journal(
     release: ReleaseContext, draft: ReleaseDraft, tip: str | None, last: Journal | None
 ) -> Journal:
-    """Write a release's commit and tags on `tip`, then what remains to do; `last` is that of another tip.
+    """Write a release's commit and tags on `tip`, then what remains to do.
 
-    Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary
-    file, which the next bump removes. Killed after it: a journal none of whose refs has moved,
-    which the next bump removes, too; nothing was released.
+    `last` is the journal of a try on another tip. Killed before the journal: as in
+    `write_release_files`. Killed while it is written: a temporary file, which the next bump
+    removes. Killed after it: a journal none of whose refs has moved, which the next bump removes,
+    too; nothing was released.
     """
     repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or
@@ -300,7 +310,10 @@ def _try_to_publish(
 def _follow_tip(
     release: ReleaseContext, draft: ReleaseDraft, tip: str | None, failure: CommandError | None
 ) -> str | None:
-    """Return the tip that a branch has now, with the same files; raises for any other why the last try failed."""
+    """Return the tip that a branch has now, with the same files.
+
+    Raises where the last try failed for any other reason.
+    """
     now = find_refs(release.repository.git, [draft.branch]).get(draft.branch)
     if now == tip and failure is None:
         return tip
@@ -321,7 +334,10 @@ def _find_entries(
 
 
 def _give_up(repository: LockedRepository, journal: Journal) -> None:
-    """Undo a bump that failed, unless it is released; what cannot be undone now, the next bump undoes."""
+    """Undo a bump that failed, unless it is released.
+
+    What cannot be undone now, the next bump undoes.
+    """
     with suppress(EvalstoreError, OSError):
         release_index_lock(repository.git.directory)
         if not finish_or_undo_refs(repository, journal):

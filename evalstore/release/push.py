@@ -1,4 +1,7 @@
-"""Pushes a release, its branch and its tags, all or nothing; and says what to do when they do not arrive."""
+"""Pushes a release, its branch and its tags, all or nothing.
+
+It also says what to do when they do not arrive.
+"""
 
 from __future__ import annotations
 
@@ -91,10 +94,11 @@ class PushRoute(NamedTuple):
 def find_push_route(
     config: Sequence[ConfigSetting], branch: str | None, *, remote_name: bool | str
 ) -> PushRoute | None:
-    """Return the route of a branch to the remote of this name, or to its own (True; False: only if there is one).
+    """Return the route of a branch to the remote of this name, or to its own.
 
-    Raises `RefusedError` for a remote that does not exist or has several addresses, and on a
-    detached HEAD.
+    True means its own remote; False means that one, too, but only if there is one. Raises
+    `RefusedError` for a remote that does not exist or has several addresses, and on a detached
+    HEAD.
     """
     remotes = remote.list_remotes(config)
     to = (
@@ -163,12 +167,12 @@ def find_push_refs(git: Git, push: Push) -> Mapping[str, str]:
 def push_release(
     store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]
 ) -> Push:
-    """Push `refs`, again while another push to the same remote is under way; return the push with its outcome.
+    """Push `refs`, and return the push with its outcome.
 
-    The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a
-    squash merge their commits are there already. What the store itself denies is not pushed. Never
-    raises for a push that fails: what
-    was released here stands.
+    It is tried again while another push to the same remote is under way. The tags of all ledger
+    lines that the remote lacks go along: after a plain `git push` or a squash merge their commits
+    are there already. What the store itself denies is not pushed. Never raises for a push that
+    fails: what was released here stands.
     """
     push, refs, there = _add_missing_tags(store, route, push, refs)
     if denied := _find_denied(store, push, refs):
@@ -194,7 +198,10 @@ def push_release(
 
 
 def _find_denied(store: ArtifactStore, push: Push, refs: Mapping[str, str]) -> Push | None:
-    """Return a push as rejected where the store denies what it releases: pushed, it would stop every gate."""
+    """Return a push as rejected where the store denies what it releases.
+
+    If it were pushed, it would stop every gate.
+    """
     names = dict.fromkeys(
         tag.removeprefix(store.tag_prefix).rpartition("@")[0] for tag in push.tags
     )
@@ -213,7 +220,10 @@ def _find_denied(store: ArtifactStore, push: Push, refs: Mapping[str, str]) -> P
 def _add_missing_tags(
     store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]
 ) -> tuple[Push, Mapping[str, str], Mapping[str, str]]:
-    """Return the push with the tags that the remote lacks, its refs, and the tags that the remote has."""
+    """Return the push with the tags that the remote lacks.
+
+    Its refs and the tags that the remote has are returned with it.
+    """
     try:
         there = remote.list_remote_tags(store.git, store.repository, route.to)
     except (GitError, OSError):  # the push itself says why there is no answer
@@ -227,7 +237,10 @@ def _add_missing_tags(
 
 
 def _describe_joining(store: ArtifactStore, push: Push, there: Mapping[str, str]) -> str:
-    """Say what comes before a pull: other releases there of what is pushed, and staged changes here."""
+    """Say what comes before a pull.
+
+    That is what the remote has of other releases of what is pushed, and staged changes here.
+    """
     here = find_refs(store.git, [TAG_REFS + tag for tag in there]) if there else {}
     pushed = {tag.rpartition("@")[0] for tag in push.tags if tag not in there}
     unknown = (tag.rpartition("@")[0] for tag in there if TAG_REFS + tag not in here)
@@ -293,7 +306,10 @@ def _fill_message(
 
 
 def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
-    """Return the last line of a hook of the remote, or git's own last sentence; without the secrets of addresses."""
+    """Return the last line of a hook of the remote, or git's own last sentence.
+
+    The secrets of addresses are hidden.
+    """
     lines = [hide_url_secrets(line.strip()) for line in stderr.splitlines() if line.strip()]
     remote_lines = [
         line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")

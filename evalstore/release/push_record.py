@@ -20,7 +20,10 @@ _PUSH_REF = re.compile(r"refs/remotes/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 
 
 def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -> None:
-    """Set the remote-tracking branches to what was just pushed; a failure is no harm: the next fetch sets them too."""
+    """Set the remote-tracking branches to what was just pushed.
+
+    A failure is no harm: the next fetch sets them too.
+    """
     tracking = find_tracking_refs(remote, refs)
     if not tracking:
         return
@@ -35,7 +38,10 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
 
 
 def forget_push(repository: LockedRepository) -> None:
-    """Remove the locks that a killed push has left on remote-tracking branches, and its note of them."""
+    """Remove the locks that a killed push has left on remote-tracking branches.
+
+    Its note of them is removed, too.
+    """
     sweep_below(repository.git.common, _NOTE)
     if not has_own(repository.git.common, _NOTE):
         return

@@ -1,7 +1,8 @@
-"""`bump --again`: takes in releases of others that have the numbers of unpushed ones, and releases those anew.
+"""`bump --again`: takes in others' releases that have the numbers of unpushed ones.
 
-All of it is tried in a scratch clone first. What comes out is published like any bump: by a
-journal, with the branch, the tags and the files together or not at all.
+The unpushed releases are then released anew. All of it is tried in a scratch clone first. What
+comes out is published like any bump: by a journal, with the branch, the tags and the files together
+or not at all.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ _BOTH_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class _OwnCommit:
-    """A commit that the remote lacks: its parents, and, but for a merge, the files it changed and what it released."""
+    """A commit that the remote lacks, with its parents.
+
+    Unless it is a merge, it has the files that it changed and what it released.
+    """
 
     oid: str
     parents: Sequence[str]
@@ -81,7 +85,10 @@ class _OwnCommit:
 
 @dataclass(frozen=True, slots=True)
 class _Theirs:
-    """What the remote has: the tip of the branch (None: not yet), and the tags of the store's releases."""
+    """What the remote has: the tip of the branch, and the tags of the store's releases.
+
+    `tip` is None while the remote has no such branch.
+    """
 
     remote: str
     tip: str | None
@@ -89,10 +96,11 @@ class _Theirs:
 
 
 def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
-    """Take in what the branch has at its remote, and release anew what is unpushed and has a number that is taken.
+    """Take in what the branch has at its remote, and release anew what needs another number.
 
-    Raises `RefusedError` before anything changes: for a part that both sides changed, for files
-    with uncommitted edits that theirs would replace, and where there is no remote.
+    That is what is unpushed and has a number that is taken. Raises `RefusedError` before anything
+    changes: for a part that both sides changed, for files with uncommitted edits that theirs would
+    replace, and where there is no remote.
     """
     if store.root is None:
         raise RefusedError(
@@ -235,7 +243,10 @@ def _list_released(
 def _find_released_there(
     store: ArtifactStore, own: Sequence[_OwnCommit], tip: str, theirs: _Theirs
 ) -> set[str]:
-    """Return the artifacts, among those that own commits released, of which the remote's branch has more releases."""
+    """Return the artifacts of which the remote's branch has more releases.
+
+    Only artifacts that own commits released are looked at.
+    """
     if not theirs.tip:
         return set()
     there, here = partial(store.ledgers.read_at, theirs.tip), partial(store.ledgers.read_at, tip)
@@ -244,7 +255,10 @@ def _find_released_there(
 
 
 def _has_met(unseen: Iterable[str], theirs: _Theirs, prefix: str, released_there: set[str]) -> bool:
-    """Whether the remote has another release of a version, or one more of an artifact, among unseen releases."""
+    """Whether the remote has what collides with one of the `unseen` releases.
+
+    That is another release of the same version, or one more release of the same artifact.
+    """
     return any(
         prefix + ref in theirs.tags or ref.partition("@")[0] in released_there for ref in unseen
     )
@@ -253,7 +267,10 @@ def _has_met(unseen: Iterable[str], theirs: _Theirs, prefix: str, released_there
 def _list_unseen(
     store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the releases of a commit that never reached the remote: a push without `--atomic` brings some tags only."""
+    """Yield the releases of a commit that never reached the remote.
+
+    A push without `--atomic` brings only some of the tags.
+    """
     for ref in commit.released:
         name = f"{TAG_REFS}{store.tag_prefix}{ref}"
         there = theirs.tags.get(name)
@@ -268,7 +285,10 @@ def _is_tag_of(store: ArtifactStore, oid: str, commit: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _OwnEdits:
-    """What is repeated on theirs as an edit: the commits from the first withdrawn release on, up to the tip."""
+    """What is repeated on theirs as an edit.
+
+    It is made of the commits from the first withdrawn release up to the tip.
+    """
 
     tip: str
     later: Sequence[_OwnCommit]
@@ -286,7 +306,10 @@ class _OwnEdits:
 
 
 def _split_commits(later: Sequence[_OwnCommit]) -> tuple[list[_OwnCommit], list[_OwnCommit]]:
-    """Return the commits that can be repeated as they are, and the others: releases, and what goes on from them."""
+    """Return the commits that can be repeated as they are, and the others.
+
+    The others are releases, and what goes on from them.
+    """
     alone, edits = [], []
     edited: set[str] = set()
     for commit in later:
@@ -305,7 +328,10 @@ def _repeat_edits(
     edits: _OwnEdits,
     theirs: _Theirs,
 ) -> None:
-    """Repeat what was released, and was edited since, as it is on disk; the ledgers of it are withdrawn."""
+    """Repeat what was released, and was edited since, as it is on disk.
+
+    Its ledgers are withdrawn.
+    """
     files: dict[str, TreeEntry | None] = {}
     for name in {ref.partition("@")[0] for ref in edits.withdrawn}:
         path = store.prefix + locate_ledger(name)
@@ -356,7 +382,10 @@ def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list
 def _check_mentions_committed(
     store: ArtifactStore, repository: LockedRepository, tip: str, withdrawn: Sequence[str]
 ) -> None:
-    """Refuse uncommitted edits of other files that name a withdrawn release: by then that would be another one."""
+    """Refuse uncommitted edits of other files that name a withdrawn release.
+
+    By then the name would be that of another release.
+    """
     for name, ref in list_mentions(store, withdrawn):
         path = store.prefix + name
         entry = find_entry(store.objects, tip, path)
@@ -372,7 +401,10 @@ def _check_mentions_committed(
 def _merge_lock(
     store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs
 ) -> None:
-    """Write the lock of both sides into the clone: it says nothing of what is withdrawn, and no merge has torn it."""
+    """Write the lock of both sides into the clone.
+
+    It says nothing of what is withdrawn, and no merge has torn it.
+    """
     fork = find_fork(store.git, edits.tip, theirs.tip) if theirs.tip else edits.start
     base, ours, other = (_read_lock_at(store, commit) for commit in (fork, edits.tip, theirs.tip))
     merged = merge_locks(base, ours, other, edits.withdrawn)
@@ -388,7 +420,10 @@ def _read_lock_at(store: ArtifactStore, commit: str | None) -> Lock:
 def _renumber_other_parts(
     store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, released: Released
 ) -> list[str]:
-    """Let all else that a release touches follow its new number, in a commit after it; return what did not."""
+    """Let all else that a release touches follow its new number.
+
+    That is committed after the release. Returns what did not follow.
+    """
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
         files = {name: inner.read_artifact(parse_ref(f"{name}@worktree")) for name in edits.names}
         now = {name: f"{name}@{file.version}" for name, file in files.items()}
@@ -405,7 +440,10 @@ def _renumber_other_parts(
 def _write_working_files(
     store: ArtifactStore, repository: LockedRepository, paths: Sequence[str], tip: str
 ) -> dict[str, TreeEntry]:
-    """Write those files as they are on disk, with the edits since the release, and return their entries."""
+    """Write files as they are on disk, and return their entries.
+
+    The edits since the release are in them.
+    """
     normalized = find_normalized(store, paths)
     found: dict[str, TreeEntry] = {}
     for path in paths:
@@ -441,7 +479,10 @@ def _release_in_clone(
 def _list_changes(
     store: ArtifactStore, repository: LockedRepository, old: str, new: str, withdrawn: Sequence[str]
 ) -> Iterator[FileChange]:
-    """Yield the files that differ; `RefusedError` for one with uncommitted edits, which only mine may have."""
+    """Yield the files that differ.
+
+    Raises `RefusedError` for one with uncommitted edits, which only own files may have.
+    """
     out = repository.git.run(
         "diff-tree", "-r", "--no-renames", "--raw", "-z", "--abbrev=64", old, new
     )

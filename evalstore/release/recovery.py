@@ -1,7 +1,7 @@
-"""Finishes what a journal says (refs, then working files, then the index), or undoes it where no ref has moved.
+"""Finishes what a journal says, or undoes it where no ref has moved.
 
-Every bump ends here, and a killed one is ended here by the next, so the code that recovers runs
-every time.
+First come the refs, then the working files, then the index. Every bump ends here, and a killed one
+is ended here by the next, so the code that recovers runs every time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ from evalstore.store.working_files import hash_working_file
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
-    """Finish or undo what killed bumps left behind; returns what the one of this working tree has released."""
+    """Finish or undo what killed bumps left behind.
+
+    Returns what the one of this working tree has released.
+    """
     # Our own index.lock and half-written journals first: they stand in the way, and nothing refers
     # to them.
     release_index_lock(repository.git.directory)
@@ -95,9 +98,10 @@ def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
 def stage_files(
     repository: LockedRepository, journal: Journal, *, watch: Watch[FileChange] = iter
 ) -> Sequence[FileChange]:
-    """Write the files of a journal aside, next to those they will replace, and return those that nobody has edited.
+    """Write the files of a journal aside, and return those that nobody has edited.
 
-    Killed here: temporary files, which the next bump removes.
+    They are next to the files that they will replace. Killed here: temporary files, which the next
+    bump removes.
     """
     sweep_below(repository.top, *(change.path for change in journal.changes))
     changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
@@ -118,10 +122,10 @@ def stage_files(
 def finish_files(
     repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], index: IndexCopy
 ) -> None:
-    """Bring working files and index up to a journal whose refs have moved, under the lock of the index.
+    """Bring working files and index up to a journal whose refs have moved.
 
-    `staged` are the files that were written aside. Each step can be repeated: killed at any point,
-    the next bump reads the same journal and does the rest.
+    The lock of the index is held. `staged` are the files that were written aside. Each step can be
+    repeated: killed at any point, the next bump reads the same journal and does the rest.
     """
     # Unless another branch is checked out by now. Killed here: git status shows the files that are
     # left as modified; the next bump writes those that nobody has edited since.
@@ -138,7 +142,10 @@ def finish_files(
 
 
 def end_journal(repository: LockedRepository, journal: Journal, *, released: bool) -> None:
-    """Remove what a bump that is finished or undone has left, the journal last: while it exists, the bump goes on."""
+    """Remove what a bump that is finished or undone has left.
+
+    The journal goes last: while it exists, the bump goes on.
+    """
     # Many tags are packed, as a clone has them: a file each would slow every git command. Killed
     # here: they are tags all the same, and the locks that are left go next.
     if released and len(journal.tags) >= MANY:
@@ -160,7 +167,10 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
 
 
 def list_tag_updates(journal: Journal) -> list[RefUpdate]:
-    """Return the changes of the tags of a journal: most are made, and of `bump --again` some replaced or removed."""
+    """Return the changes of the tags of a journal.
+
+    Most tags are made; of `bump --again` some are replaced or removed.
+    """
     names = dict.fromkeys([*journal.tags, *journal.replaced])
     return [RefUpdate(name, journal.tags.get(name), journal.replaced.get(name)) for name in names]
 
@@ -255,7 +265,10 @@ def _find_new_blob(change: FileChange) -> str:
 
 
 def _is_unedited(repository: LockedRepository, change: FileChange) -> bool:
-    """Whether a file is as it was when the bump began; one that somebody has edited since is left alone."""
+    """Whether a file is as it was when the bump began.
+
+    A file that somebody has edited since is left alone.
+    """
     return _find_working_blob(repository, change.path) == change.before
 
 

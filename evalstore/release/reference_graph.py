@@ -19,7 +19,10 @@ _NOTHING = FileReferences("", 0, ())
 
 @dataclass(frozen=True, slots=True)
 class ReachedArtifacts:
-    """What depends on an artifact, directly or not: names of rubrics, and the number of graded questions by dataset."""
+    """What depends on an artifact, directly or not.
+
+    It has the names of rubrics, and the number of graded questions by dataset.
+    """
 
     rubrics: frozenset[str] = frozenset()
     questions: Mapping[str, int] = field(default_factory=dict)
@@ -27,10 +30,11 @@ class ReachedArtifacts:
 
 @dataclass(slots=True)
 class ReferenceGraph:
-    """The references between files; a file goes by the reference that names it (`<kind>/<id>@<version or worktree>`).
+    """The references between files.
 
-    `mentions` says of each file which names stand in it. A file that cannot be read refers to
-    nothing, and `unread` says why; it is filled while the graph is asked.
+    A file goes by the reference that names it (`<kind>/<id>@<version or worktree>`). `mentions`
+    says of each file which names stand in it. A file that cannot be read refers to nothing, and
+    `unread` says why; it is filled while the graph is asked.
     """
 
     store: ArtifactStore
@@ -96,7 +100,10 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the graph of working files and all releases, by one listing of tags and one pass of blobs."""
+    """Return the graph of working files and all releases.
+
+    It takes one listing of tags and one pass of blobs.
+    """
     places = {release: (release.commit, release.path) for release in store.releases()}
     released = {}
     for release, blob in store.moves.find_blobs(places).items():

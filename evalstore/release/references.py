@@ -1,4 +1,7 @@
-"""Reads the references of artifacts, their rows included: of one artifact, or of all that a store leads to."""
+"""Reads the references of artifacts, their rows included.
+
+They are of one artifact, or of all that a store leads to.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +95,10 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
 
 
 def _list_row_refs(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[int, str | None]]:
-    """Yield the line of each row beside a dataset, and the rubric that it names itself; None where it names none.
+    """Yield the line of each row beside a dataset, and the rubric that it names.
 
-    Only what may name one is parsed: the key stands in a row as it is, unless an escape hides it.
+    That is None where the row itself names none. Only what may name one is parsed: the key stands
+    in a row as it is, unless an escape hides it.
     """
     lines = read_row_lines(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
     for line in lines:
@@ -120,9 +124,10 @@ def _parse_ref_or_none(text: str) -> Ref | None:
 def list_references(
     store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
 ) -> Iterator[tuple[FindPlace, Ref]]:
-    """Yield every reference of an artifact with what finds its place; `moves` are replaced first (old text: new text).
+    """Yield every reference of an artifact with what finds its place.
 
-    Raises `RefError`, with the place, for one that cannot be parsed.
+    `moves` (new texts by old ones) are applied first. Raises `RefError`, with the place, for one
+    that cannot be parsed.
     """
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
@@ -143,11 +148,12 @@ def _parse_at(find_place: FindPlace, text: str) -> tuple[FindPlace, Ref]:
 def walk_references(
     store: ArtifactStore, resolve: ReferenceResolver, *, watch: Watch[Any] = iter
 ) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
-    """Yield each reference of a store once: what finds the first place that has it, and what `resolve` says it means.
+    """Yield each reference of a store once.
 
-    Breadth first, from the artifacts and the settings; what a reference resolves to is followed,
-    because scoring by a released dataset reads the rubrics that *it* pins. References to working
-    files (`@worktree`) are left out: a lock cannot hold them. `watch` wraps the iteration over the
+    With it come what finds the first place that has it, and what `resolve` says it means. Breadth
+    first, from the artifacts and the settings; what a reference resolves to is followed, because
+    scoring by a released dataset reads the rubrics that *it* pins. References to working files
+    (`@worktree`) are left out: a lock cannot hold them. `watch` wraps the iteration over the
     artifacts, then over the references of each level (a progress bar). Raises what reading the
     store's own files raises.
     """

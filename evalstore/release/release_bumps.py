@@ -1,4 +1,7 @@
-"""Holds the version of every release against what its change needs, by the settings and acceptances of its time."""
+"""Holds the version of every release against what its change needs.
+
+The settings and acceptances of its time count.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,10 @@ class BumpChecker:
         return chain.from_iterable(self._groups.values())
 
     def expect(self, tags: Iterable[ReleaseTag]) -> None:
-        """Say which releases will be checked, in this order, so that git reads them and those before them ahead."""
+        """Say which releases will be checked, in this order.
+
+        git then reads them and those before them ahead.
+        """
         wanted = ((self._find_last_final(tag) or tag, tag) for tag in tags)
         self._store.prefetch.expect((one.name, one.ref.path) for pair in wanted for one in pair)
 
@@ -114,7 +120,10 @@ class BumpChecker:
             yield from _judge_step(tag, base, version, diff)
 
     def _find_former(self, tag: ReleaseTag, former: str) -> ReleaseTag | None:
-        """Return the final release of the earlier id that the first one under this id goes on from."""
+        """Return the final release of the earlier id from which the new id goes on.
+
+        The first release under the new id is `tag`.
+        """
         earlier = (
             one for one in reversed(self._groups.get(former, ())) if not one.version.prerelease
         )
@@ -128,7 +137,10 @@ class BumpChecker:
             last = self._find_last_final(last)
 
     def _find_last_final(self, tag: ReleaseTag) -> ReleaseTag | None:
-        """Return the last sound release before this one that is not a pre-release, and remember it."""
+        """Return the last sound final release before this one, and remember it.
+
+        A final release is one that is not a pre-release.
+        """
         last = self._earlier[tag.name]
         while last and last.name in self._unsound:
             last = self._earlier[last.name]
@@ -159,12 +171,11 @@ class BumpChecker:
     def _compare_with_ancestor(
         self, tag: ReleaseTag, new: Resolved, *, known: tuple[ReleaseTag, Diff | None]
     ) -> tuple[ReleaseTag, Diff | None] | None:
-        """Compare with the last release in the history of `new`, where its version is the next one after that.
+        """Compare with the last release in the history of `new` that it directly follows.
 
-        `known` is a release that is compared already, and how `new` differs from it.
-
-        So a bump counts on a branch that has not seen the others; any other number is one that a
-        hand wrote.
+        `known` is a release that is compared already, and how `new` differs from it. The version of
+        `new` must be the next one after that release. So a bump counts on a branch that has not
+        seen the others; any other number is one that a hand wrote.
         """
         merged: frozenset[str] | None = None
         for base in self._list_finals(tag):
@@ -184,7 +195,10 @@ class BumpChecker:
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
-        """Return what changed; None where that needs a patch at most, and the version says as much."""
+        """Return what changed.
+
+        It is None where that needs a patch at most, and the version says as much.
+        """
         has_same_rows = self._find_rows(old) == self._find_rows(new)
         if has_same_rows and old.digest == new.digest:
             return None
@@ -210,7 +224,10 @@ class BumpChecker:
         return find_rows_blob(self._store, resolved.artifact, resolved.commit)
 
     def _find_policy(self, new: Resolved) -> ChangePolicy:
-        """Return how changes were judged when a release was made; what was accepted later, in review, counts too."""
+        """Return how changes were judged when a release was made.
+
+        What was accepted later, in review, counts too.
+        """
         if self._base and self._is_of_change(self._base, new):
             return replace(self._read_policy(self._base.commit), today=self._today)
         commit = new.commit or ""
@@ -222,7 +239,10 @@ class BumpChecker:
         return self._policies[commit]
 
     def _is_of_change(self, base: BaseStore, new: Resolved) -> bool:
-        """Whether a release came since the base, by the ledger of the change; one of another branch did not."""
+        """Whether a release came since the base, by the ledger of the change.
+
+        One of another branch did not.
+        """
         if base.releases.has(new.name, new.version, new.tag or ""):
             return False
         return new.version in self._store.ledgers.read(new.name).by_version
@@ -253,7 +273,10 @@ class BumpChecker:
 def _pair_with_finals(
     group: Iterable[ReleaseTag],
 ) -> Iterator[tuple[ReleaseTag, ReleaseTag | None]]:
-    """Pair each of some ascending releases with the last one before it that is not a pre-release."""
+    """Pair each of some ascending releases with the last final one before it.
+
+    A final release is one that is not a pre-release.
+    """
     last: ReleaseTag | None = None
     for tag in group:
         yield tag, last

@@ -1,4 +1,7 @@
-"""The log of an artifact: what each release changed, by rule, and since which release its scores are comparable."""
+"""The log of an artifact: what each release changed, by rule.
+
+It also says since which release the scores are comparable.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of a
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLogEntry:
-    """One release against `before`, the readable one before it (None for the first, or where nothing was compared).
+    """One release against `before`, the readable one before it.
 
-    `before_name` is the name of that one: an earlier one of the artifact, where it was renamed in
-    between. `rules` say how often each found something at which level, and `required` is the bump
-    for all, by the rules alone, whatever was overridden or accepted. `problem` says why a release
-    cannot be read. `since` is the earliest release whose scores are comparable, None where that is
-    not known; with `open` an earlier one might be, too.
-    `diff` is the whole comparison, where something changed.
+    That is None for the first, or where nothing was compared. `before_name` is the name of that
+    one: an earlier one of the artifact, where it was renamed in between. `rules` say how often each
+    found something at which level, and `required` is the bump for all, by the rules alone, whatever
+    was overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest
+    release whose scores are comparable, None where that is not known; with `open` an earlier one
+    might be, too. `diff` is the whole comparison, where something changed.
     """
 
     logged: ReleaseSummary
@@ -63,10 +66,10 @@ class ReleaseLog:
 def read_release_log(
     store: ArtifactStore, ref: Ref, *, limit: int | None = COMPARED_LIMIT
 ) -> ReleaseLog:
-    """Return the releases that a reference covers, the newest `limit` compared with those before them (None: all).
+    """Return the releases that a reference covers, newest first.
 
-    A release that cannot be read says so, and is passed over. Raises `RefError` when there are
-    none.
+    The newest `limit` (None: all) are compared with those before them. A release that cannot be
+    read says so, and is passed over. Raises `RefError` when there are none.
     """
     history = read_history(store, ref)
     line = _list_line(store, ref.name)
@@ -89,7 +92,10 @@ def read_release_log(
 
 
 def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
-    """Return the releases of an artifact, newest first, and behind them those that it had before it was renamed."""
+    """Return the releases of an artifact, newest first.
+
+    Behind them are those that it had before it was renamed.
+    """
     line = [*read_history(store, parse_ref(name)).releases]
     for former in list_former_names(store, name):
         first = line[-1].version
@@ -100,7 +106,10 @@ def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
 
 
 class _LogStep(NamedTuple):
-    """The index of the release before (None: this is the first), and what changed since (None: nothing)."""
+    """The index of the release before, and what changed since.
+
+    `before` is None for the first release, `diff` where nothing changed.
+    """
 
     before: int | None
     diff: Diff | None
@@ -112,7 +121,10 @@ class _LogStep(NamedTuple):
 
 @dataclass(slots=True)
 class _ReleaseComparer:
-    """Compares the releases of an artifact, newest first; results go by their index in that order."""
+    """Compares the releases of an artifact, newest first.
+
+    Results go by the index of a release in that order.
+    """
 
     store: ArtifactStore
     releases: Sequence[ReleaseSummary]
@@ -122,7 +134,10 @@ class _ReleaseComparer:
     _resolved: dict[int, Resolved] = field(default_factory=dict)
 
     def compare_steps(self, indexes: Sequence[int], limit: int | None) -> None:
-        """Compare the releases at `indexes`, and older ones until a score could move, at most `limit` in all."""
+        """Compare the releases at `indexes`, and older ones until a score could move.
+
+        At most `limit` are compared in all.
+        """
         end = len(self.releases) if limit is None else min(indexes[0] + limit, len(self.releases))
         for index in range(indexes[0], end):
             try:
@@ -170,13 +185,19 @@ class _ReleaseComparer:
                     waiting.append(self.store.resolve(ref))
 
     def _find_comparable(self, index: int) -> int:
-        """Return the index of the earliest release since which no score could move; unknown steps end the search."""
+        """Return the index of the earliest release since which no score could move.
+
+        Unknown steps end the search.
+        """
         while (step := self.steps.get(index)) and step.before is not None and not step.is_major:
             index = step.before
         return index
 
     def _is_open(self, since: int) -> bool:
-        """Whether there are older releases, not compared, since which no score may have moved either."""
+        """Whether an older release might be comparable, too.
+
+        Such a release was not compared, and no score may have moved since.
+        """
         step = self.steps.get(since)
         earlier = range(since + 1, len(self.releases))
         return not (step and step.is_major) and any(
@@ -197,7 +218,10 @@ class _ReleaseComparer:
         return _LogStep(None, None)
 
     def _list_earlier(self, index: int) -> list[int]:
-        """Return the older releases, first the one that this was made from: a fix of an old line comes between them."""
+        """Return the older releases, first the one that this was made from.
+
+        A fix of an old line comes between them.
+        """
         previous = self.releases[index].previous
         earlier = range(index + 1, len(self.releases))
         return sorted(
@@ -205,7 +229,10 @@ class _ReleaseComparer:
         )
 
     def _precedes(self, before: int, index: int) -> bool:
-        """Whether one release is what another is measured by: a pre-release is that for pre-releases only."""
+        """Whether one release is what another is measured by.
+
+        A pre-release is that for pre-releases only.
+        """
         return bool(
             self.releases[index].version.prerelease or not self.releases[before].version.prerelease
         )

@@ -1,8 +1,10 @@
-"""What a release touches, in one list: its file, ledger, tag, pins, acceptances and the lock; each knows its own walk.
+"""What a release touches, in one list; each part knows its own walk.
+
+The parts are its file, ledger, tag, pins, acceptances and the lock.
 
 `bump` and the end of a killed one ask the list before they push, `bump --again` moves every part to
-another number,
-and `lock`, `verify` and the gate judge a ledger and a lock by the functions that are named here.
+another number, and `lock`, `verify` and the gate judge a ledger and a lock by the functions that
+are named here.
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ _VERSION_GOES_ON = rb"(?![0-9A-Za-z.+-])"
 
 @dataclass(frozen=True, slots=True)
 class Renumbering:
-    """Releases that got another number (`<kind>/<id>@<version>`: the new one), and which files may say so.
+    """Releases that got another number, and which files may say so.
 
-    `paths` are the files, relative to the store, that the commits with the old numbers changed:
-    what others wrote means the release of theirs that has the old number now.
+    `versions` are new references by old ones (`<kind>/<id>@<version>`). `paths` are the files,
+    relative to the store, that the commits with the old numbers changed: what others wrote means
+    the release of theirs that has the old number now.
     """
 
     versions: Mapping[str, str]
@@ -45,7 +48,10 @@ class Renumbering:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A part of a store that denies a release: where, what it says, and what is done about it before a push."""
+    """A part of a store that denies a release.
+
+    It says where, what is denied, and what to do about it before a push.
+    """
 
     place: Place
     what: str
@@ -70,12 +76,13 @@ def _deny_nothing(_store: ArtifactStore, _lock: Lock, _name: str) -> Iterator[Co
 
 @dataclass(frozen=True, slots=True)
 class ReleasePart:
-    """One part: the files that a release commits of it, or the others that name releases; its number; its denials.
+    """One part: its files, who names releases in it, its number and its denials.
 
-    `list_files` takes the names of artifacts. `list_mentions` yields working files that name one of
-    some releases, and which one. `renumber` writes the files of an opened store, and returns what it could not
-    do, with the next step: the file itself is merged by git, and its tag and ledger are made by the
-    release under the new number.
+    Its files are those that a release commits of it; `list_files` takes the names of artifacts.
+    `list_mentions` yields working files that name one of some releases, and which one. `renumber`
+    writes the files of an opened store, and returns what it could not do, with the next step: the
+    file itself is merged by git, and its tag and ledger are made by the release under the new
+    number.
     """
 
     name: str
@@ -90,7 +97,10 @@ class ReleasePart:
 
 
 def list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
-    """Yield the paths of the files of artifacts, `<kind>/<id>` each: its own, and that of its rows."""
+    """Yield the paths of the files of artifacts: its own, and that of its rows.
+
+    `names` are `<kind>/<id>`.
+    """
     for name in names:
         ref = parse_ref(f"{name}@worktree")
         yield ref.path
@@ -107,7 +117,10 @@ def _list_ledgers(_store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
 
 
 def _list_pinning(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the files that pin releases; more may be named where an escape hides a letter, and then none is."""
+    """Yield the files that pin releases.
+
+    More may be named where an escape hides a letter, and then none is pinned.
+    """
     pattern = re.compile(
         b"(" + b"|".join(re.escape(ref.encode()) for ref in refs) + b")" + _VERSION_GOES_ON
     )
@@ -145,7 +158,10 @@ def _list_locked(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[
 
 
 def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
-    """Move exact pins of files that own commits changed; what was released anew has moved its pins already."""
+    """Move exact pins of files that own commits changed.
+
+    What was released anew has moved its pins already.
+    """
     root = store.root
     for ref in store.working() if root else ():
         if (
@@ -202,7 +218,10 @@ def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> Non
 
 
 def _renumber_lock(store: ArtifactStore, _renumbering: Renumbering) -> str | None:
-    """Lock what the references mean now; where a draft keeps it from that, what is locked of the others stands."""
+    """Lock what the references mean now.
+
+    Where a draft keeps it from that, what is locked of the others stands.
+    """
     store.forget()
     if not store.lock.exists:
         return None
@@ -255,19 +274,28 @@ RELEASE_PARTS = (
 
 
 def list_part_files(store: ArtifactStore, names: Sequence[str]) -> list[str]:
-    """Return the files that a release of artifacts commits, relative to the store; rows among them."""
+    """Return the files that a release of artifacts commits, their rows included.
+
+    Paths are relative to the store.
+    """
     return [path for part in RELEASE_PARTS for path in part.list_files(store, names)]
 
 
 def list_mentions(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the other working files that name one of some releases, as they are on disk, and which one."""
+    """Yield the other working files that name one of some releases, and which one.
+
+    The files are read as they are on disk.
+    """
     own = {*list_part_files(store, [ref.partition("@")[0] for ref in refs])}
     found = (mention for part in RELEASE_PARTS for mention in part.list_mentions(store, refs))
     yield from (mention for mention in found if mention[0] not in own)
 
 
 def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> list[str]:
-    """Write every part of releases that got another number into the files of a store; return what is left to do."""
+    """Write every part of renumbered releases into the files of a store.
+
+    Returns what is left to do.
+    """
     left = [part.renumber(store, renumbering) for part in RELEASE_PARTS]
     return [one for one in left if one]
 
@@ -275,7 +303,10 @@ def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> li
 def find_contradiction(
     store: ArtifactStore, commit: str, names: Collection[str]
 ) -> Contradiction | None:
-    """Return the first part of a commit that denies a release of artifacts; None where all say the same."""
+    """Return the first part of a commit that denies a release of artifacts.
+
+    It is None where all say the same.
+    """
     data = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     if data is None:
         return None

@@ -34,7 +34,10 @@ _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
 class ReleaseTag(NamedTuple):
-    """A ref below refs/tags/ whose name is that of a release; `oid` is what it points at, read by nobody yet."""
+    """A ref below refs/tags/ whose name is that of a release.
+
+    `oid` is what it points at, which nobody has read yet.
+    """
 
     name: str
     oid: str
@@ -44,7 +47,10 @@ class ReleaseTag(NamedTuple):
 
 
 class TagListing(NamedTuple):
-    """All tags below the folders of releases: the releases by tag name, and the names that are of none."""
+    """All tags below the folders of releases.
+
+    They are the releases by tag name, and the names that are of none.
+    """
 
     releases: dict[str, ReleaseTag]
     others: list[str]
@@ -89,7 +95,10 @@ def _find_digest(tag_data: bytes) -> str:
 
 
 def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
-    """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
+    """Return the file of a release at its commit.
+
+    Raises any `EvalstoreError` when there is none of its id and version.
+    """
     file = read_tagged(store, tag.ref, commit, tag=tag.name)
     if file.artifact.version == tag.ref.pin:
         return file
@@ -102,9 +111,10 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
 def check_release(
     records: ReleaseRecords, tag: ReleaseTag
 ) -> Generator[Finding, None, Resolved | None]:
-    """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
+    """Yield what is wrong with one release.
 
-    Returns the release, where no finding is an error: it is what was released.
+    Its tag object, its file, its rows and its line in the ledger are checked. Returns the release,
+    where no finding is an error: it is what was released.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say
     # of them.

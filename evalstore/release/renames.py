@@ -1,4 +1,7 @@
-"""Proposes what a new artifact was renamed from: a release with the same content, whose file is gone."""
+"""Proposes what a new artifact was renamed from.
+
+That is a release with the same content, whose file is gone.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,10 @@ _MOST = 100  # gone artifacts of a kind that are looked at: nobody renames more 
 def propose_renames(
     store: ArtifactStore, new: Sequence[str], gone: Sequence[Release]
 ) -> dict[str, str]:
-    """Return by the name of a new artifact that of a gone one whose last release has all that it scores by.
+    """Return the names of gone artifacts by those of new ones with the same content.
 
-    Where several are alike, nothing says which was renamed.
+    The last release of the gone one has all that the new one scores by. Where several are alike,
+    nothing says which was renamed.
     """
     proposed: dict[str, str] = {}
     for kind in Kind:
@@ -37,7 +41,10 @@ def propose_renames(
 
 
 def find_missing_renames(store: ArtifactStore) -> dict[str, str]:
-    """Return what the working files that were never released were renamed from, where nothing says so."""
+    """Return what working files that were never released were renamed from.
+
+    Those that say so themselves are left out.
+    """
     if store.root is None:
         return {}
     releases, present = store.group_releases(), {ref.name for ref in store.working()}
@@ -56,9 +63,9 @@ def describe_proposal(name: str, former: str) -> str:
 
 
 def _group_by_content(store: ArtifactStore, refs: Iterable[str]) -> Mapping[str, list[str]]:
-    """Return the names of artifacts by all that they score by, without those that another one goes on from.
+    """Return the names of artifacts by all that they score by.
 
-    What cannot be read is like nothing.
+    Those that another artifact goes on from are left out. What cannot be read is like nothing.
     """
     groups: defaultdict[str, list[Artifact]] = defaultdict(list)
     for ref in refs:

@@ -22,7 +22,10 @@ _MOST = 1_000  # examples of a file, as its schema says
 
 
 class SavedExample(NamedTuple):
-    """An example, its place in the file of an artifact, and whether it was added: one that asks the same stays."""
+    """An example, its place in the file of an artifact, and whether it was added.
+
+    One that asks the same stays.
+    """
 
     place: Place
     expected: str
@@ -32,9 +35,10 @@ class SavedExample(NamedTuple):
 def save_example(
     store: ArtifactStore, name: str, sample: Sample, expected: Verdict | Fraction, note: str = ""
 ) -> SavedExample:
-    """Add an example to the working file of the artifact `name`; the file stays where it has one of the same.
+    """Add an example to the working file of the artifact `name`.
 
-    Raises `RefusedError` where it cannot be added without changing more of the file.
+    The file stays as it is where it has one that asks the same. Raises `RefusedError` where it
+    cannot be added without changing more of the file.
     """
     if store.root is None:
         raise RefusedError(
@@ -90,10 +94,11 @@ class ShownOutput(NamedTuple):
 
 
 def find_shown_output(diff: Diff, fingerprint: str) -> ShownOutput:
-    """Return the output that shows the change with this fingerprint, without the id of a question that is invented.
+    """Return the output that shows the change with this fingerprint.
 
-    Its result is a score where the verdict is the same on both sides. Raises `RefError` for another
-    fingerprint, and `RefusedError` for what nothing shows, or only what judges would say.
+    It has no id where its question is invented. Its result is a score where the verdict is the same
+    on both sides. Raises `RefError` for another fingerprint, and `RefusedError` for what nothing
+    shows, or only what judges would say.
     """
     finding = _find_finding(diff, fingerprint)
     witness = finding.witness

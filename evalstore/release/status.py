@@ -1,4 +1,7 @@
-"""Where every artifact stands against its last release, and which accepted changes have ended or are needed by none."""
+"""Where every artifact stands against its last release.
+
+It also says which accepted changes have ended, and which no change needs.
+"""
 
 from __future__ import annotations
 
@@ -57,9 +60,10 @@ _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name v
 
 @dataclass(frozen=True, slots=True)
 class StoreSurvey:
-    """Every artifact that differs from its last release, the number of all, and those last releases by name.
+    """Every artifact that differs from its last release.
 
-    `lagging` are findings of pins that stayed behind when the source of dataset and rubric changed.
+    It has the number of all artifacts, and their last releases by name. `lagging` are findings of
+    pins that stayed behind when the source of dataset and rubric changed.
     """
 
     artifacts: tuple[ArtifactStatus, ...]
@@ -70,8 +74,9 @@ class StoreSurvey:
 
 @dataclass(frozen=True, slots=True)
 class _SurveyContext:
-    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found.
+    """What comparing a file needs.
 
+    It has the store, how references are loaded, how changes are judged, and how drift is found.
     `known` are the releases by name that count as such: with a base, those that it has seen.
     """
 
@@ -125,7 +130,10 @@ def read_status(
 
 
 def _find_interrupted_bump(store: ArtifactStore) -> str | None:
-    """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
+    """Say which killed bump of this working tree waits to be finished, and how.
+
+    It is None without one. It only reads.
+    """
     with open_leftover_journal(store.git) as leftover:
         if leftover is None:
             return None
@@ -137,7 +145,7 @@ def _find_interrupted_bump(store: ArtifactStore) -> str | None:
 def _match_acceptances(
     acceptances: Iterable[Acceptance], survey: StoreSurvey
 ) -> Iterator[tuple[tuple[str, str, str], bool]]:
-    """Yield each acceptance of a change since the last release, and whether there is such a change."""
+    """Yield each acceptance since the last release, and whether it has a change."""
     statuses = {status.ref: status for status in survey.artifacts}
     for entry in acceptances:
         status = statuses.get(entry.artifact)
@@ -172,7 +180,10 @@ def _validate_acceptances(
 
 
 def _find_retirements(store: ArtifactStore, today: date | None) -> Iterator[Finding]:
-    """Yield the judges whose model is or will soon be switched off; a file that names no day is not read."""
+    """Yield the judges whose model is or will soon be switched off.
+
+    A file that names no day is not read.
+    """
     if store.root is None or today is None:
         return
     refs = [ref for ref in store.working() if ref.kind is Kind.JUDGE]
@@ -194,10 +205,11 @@ def survey_store(
     detail: Detail = Detail.BUMP,
     watch: Watch[Any] = iter,
 ) -> StoreSurvey:
-    """Compare every working file with its last release; `policy` says at which level each change counts.
+    """Compare every working file with its last release.
 
-    With `bases` a change is judged by theirs, too, and by none of the releases that they have not
-    seen. `detail` is what is found out of each change.
+    `policy` says at which level each change counts. With `bases` a change is judged by theirs, too,
+    and by none of the releases that they have not seen. `detail` is what is found out of each
+    change.
     """
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
@@ -325,7 +337,10 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
 
 
 class _Later(NamedTuple):
-    """What a file needs since a release that counts as part of the change, and how its version is judged by that."""
+    """What a file needs since a release that counts as part of the change.
+
+    `judgement` is how its version is judged by that.
+    """
 
     required: Bump
     judgement: VersionJudgement
@@ -333,7 +348,10 @@ class _Later(NamedTuple):
 
 
 def _judge_later(context: _SurveyContext, new: Resolved, release: Release) -> _Later:
-    """Judge a file by a release that the base has not seen, or a candidate: a number counts with its content only."""
+    """Judge a file by a release that the base has not seen, or by a candidate.
+
+    A number counts with its content only.
+    """
     diff, needed = _compare_strictly(context, release, new)
     required = max(needed, find_moved_level(find_kept_moves(context.finder, release, release.name)))
     return _Later(
@@ -376,7 +394,10 @@ def _describe_newer(context: _SurveyContext, release: Release) -> str:
 
 
 def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff, Bump]:
-    """Compare a file with its last release by today's policy; the bump is that of the strictest policy."""
+    """Compare a file with its last release by today's policy.
+
+    The bump is that of the strictest policy.
+    """
     compare = partial(compare_with_release, context.store, last, new)
     load, detail = context.load, context.detail
     policies = context.list_policies(last)

@@ -74,7 +74,10 @@ class BumpOptions:
 
 @dataclass(frozen=True, slots=True)
 class BumpContext:
-    """What planning a step needs: the store, its releases by name, how references load, options, accepted changes."""
+    """What planning a step needs.
+
+    It has the store, its releases by name, how references load, options, and accepted changes.
+    """
 
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
@@ -95,7 +98,10 @@ class BumpContext:
         return find_base_release(self.store, self.find_known_releases(name), working)
 
     def find_moved_level(self, base: Release, name: str) -> Bump:
-        """Return the bump that floating references need which mean other versions than at the release `base`."""
+        """Return the bump that moved floating references need.
+
+        They mean other versions than at the release `base`.
+        """
         finder = MovedReferenceFinder(
             self.store, self.releases, self.policy.settings.without_opinions
         )
@@ -121,10 +127,11 @@ class BumpContext:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseStep:
-    """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`).
+    """One artifact to release: as it is (`resolved`), and as it will be (`artifact`).
 
-    `adjustments` are what was overridden or accepted, and which settings were loosened since the
-    last release; `asked` is what judges said of the change, where somebody asked them.
+    `resolved` is the file of the working tree. `adjustments` are what was overridden or accepted,
+    and which settings were loosened since the last release; `asked` is what judges said of the
+    change, where somebody asked them.
     """
 
     resolved: Resolved
@@ -243,7 +250,10 @@ def _describe_lowered(finding: DiffFinding) -> Adjustment:
 
 
 def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:
-    """Refuse a file that was not named and has other changes: moving its pins would release those, too."""
+    """Refuse a file that was not named and has other changes.
+
+    To move its pins would release those changes, too.
+    """
     working = require_version(resolved)
     if is_released_prerelease(context, resolved, working):
         return

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreChanges:
-    """The working files of a store (`refs`), the releases by name, and what of the files is not as released.
+    """What is not as released: the working files of a store against its releases.
 
-    `known` are the releases that the base of the judgement has seen, `last` the last of those;
-    `removed` are artifacts whose file is gone although HEAD, or the commit by which changes are
-    judged, holds it.
+    `refs` are the working files; the releases are by name. `known` are the releases that the base
+    of the judgement has seen, `last` the last of those; `removed` are artifacts whose file is gone
+    although HEAD, or the commit by which changes are judged, holds it.
     """
 
     refs: tuple[Ref, ...]
@@ -47,7 +47,10 @@ class StoreChanges:
 
     @property
     def gone(self) -> list[Release]:
-        """The last releases of artifacts without a file, those first whose file was just removed."""
+        """The last releases of artifacts without a file.
+
+        Those whose file was just removed come first.
+        """
         present, removed = {ref.name for ref in self.refs}, {one.ref for one in self.removed}
         found = [release for release in self.last.values() if release.name not in present]
         return sorted(found, key=lambda release: release.name not in removed)
@@ -84,7 +87,10 @@ def find_store_changes(
 
 
 def _find_conflicted(store: ArtifactStore, refs: Sequence[Ref], scan: WorkingScan) -> Iterator[Ref]:
-    """Yield what is as released, and whose next release its ledger stops: a merge left its markers there."""
+    """Yield what is as released, but whose ledger stops its next release.
+
+    A merge left its markers in the ledger.
+    """
     # A sparse clone may lack the ledgers, as files and as objects.
     if store.root is not None and (store.root / LEDGER_FOLDER).is_dir():
         names = store.ledgers.list_conflicted() - {ref.name for ref in scan.changed}

@@ -1,4 +1,7 @@
-"""Compares two sides as people ask for it, with what moves scores beside them; and all that changed in a store."""
+"""Compares two sides as people ask for it, or all that changed in a store.
+
+What moves scores beside the two sides is said, too.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,11 @@ class BrokenComparison:
 
 @dataclass(frozen=True, slots=True)
 class StoreDiff:
-    """Each changed artifact against its last release; the names that were never released, or that are gone.
+    """Each changed artifact against its last release.
 
-    `renames` are the names of gone artifacts by those of new ones with their content, which nothing
-    calls a rename. `total` counts the artifacts there are. What is `broken` could not be compared.
+    It also has the names that were never released, and those that are gone. `renames` are the names
+    of gone artifacts by those of new ones with their content, which nothing calls a rename. `total`
+    counts the artifacts there are. What is `broken` could not be compared.
     """
 
     total: int
@@ -77,7 +81,10 @@ class StoreDiff:
 
     @property
     def is_shown(self) -> bool:
-        """Whether an output shows that all edits of one artifact together move a score or a verdict."""
+        """Whether an output shows that an artifact's edits move a score or a verdict.
+
+        All edits of one artifact are taken together.
+        """
         return any(diff.is_shown for diff in self.diffs)
 
     @property
@@ -92,9 +99,10 @@ class StoreDiff:
 
 
 def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
-    """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds.
+    """Return the version that a side of a comparison means.
 
-    Of an artifact that was renamed since, that is a release of its earlier id.
+    Without a pin that is the last release, whatever a lock holds. Of an artifact that was renamed
+    since, that is a release of its earlier id.
     """
     parsed = parse_ref(ref) if isinstance(ref, str) else ref
     if parsed.pin:
@@ -109,7 +117,10 @@ def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
 
 
 def name_side(side: Resolved) -> str:
-    """Return how a side is named: by its version, or as it was asked for where that is the working tree or a commit."""
+    """Return how a side is named: by its version, or as it was asked for.
+
+    The second is for the working tree and for a commit.
+    """
     ref = parse_ref(side.ref)
     return f"{side.name}@{side.version}" if ref.names_release else f"{side.name}@{ref.pin}"
 
@@ -125,10 +136,10 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
     watch: RowWatch = iter,
     replies: CheckContext | None = None,
 ) -> Diff:
-    """Return what changed between two sides, and what moves scores beside them: references, and settings.
+    """Return what changed between two sides, and what moves scores beside them.
 
-    `watch` wraps the iteration over the rows of the new side (a progress bar). `replies` says how
-    judges answer about examples.
+    Those are references and settings. `watch` wraps the iteration over the rows of the new side (a
+    progress bar). `replies` says how judges answer about examples.
     """
     load = load or make_loader(store, new)
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
@@ -146,10 +157,10 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
 def skip_released_version(
     store: ArtifactStore, diff: Diff, old: ComparedArtifact, new: ComparedArtifact
 ) -> Diff:
-    """Return a comparison without its next version where that, or a higher one, is released already.
+    """Return a comparison without its next version where that is released already.
 
-    Between two releases that is the later one's; where this is the version that follows from the
-    comparison, it stays.
+    A higher version that is released counts, too. Between two releases that is the later one's;
+    where this is the version that follows from the comparison, it stays.
     """
     following = find_version(diff.next_version or "")
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)) or following is None:
@@ -175,10 +186,10 @@ def compare_all(
     watches: tuple[Watch[Any], RowWatch] = (iter, iter),
     replies: CheckContext | None = None,
 ) -> StoreDiff:
-    """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
+    """Return what changed in the working tree of a store.
 
-    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
-    `replies` says how judges answer about examples.
+    A file that cannot be compared hides no other. `watches` wrap the iteration over the artifacts,
+    and, where only one changed, over its rows. `replies` says how judges answer about examples.
     """
     watch, watch_rows = watches
     changes, policy = (
@@ -252,7 +263,10 @@ def _name_sides(diff: Diff, old: ComparedArtifact, new: ComparedArtifact) -> Dif
 
 
 def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple[str, ...]:
-    """Return a sentence for each reference whose text stayed but which means another version than at the release."""
+    """Return a sentence for each reference that means another version than at the release.
+
+    Its text is the same.
+    """
     if not old.tag or new.commit or old.name not in {new.name, new.artifact.former_name}:
         return ()
     return describe_moved_references(store, old, new, read_base_settings(store).without_opinions)

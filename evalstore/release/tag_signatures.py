@@ -27,9 +27,10 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 @dataclass(frozen=True, slots=True)
 class SignatureSettings:
-    """By what signatures count: the signers of a file from elsewhere (else the store's own), the base, and the time.
+    """By what signatures count: signers, the base and the time.
 
-    Without `now` a release that has not arrived anywhere is judged by what its tag says of its day.
+    `signers` is a file from elsewhere; without it the store's own counts. Without `now` a release
+    that has not arrived anywhere is judged by what its tag says of its day.
     """
 
     signers: bytes | None = None
@@ -40,10 +41,11 @@ class SignatureSettings:
 def check_signatures(
     records: ReleaseRecords, tags: Iterable[ReleaseTag], settings: SignatureSettings
 ) -> Iterator[Finding]:
-    """Yield the releases that no allowed signer has signed, and those that the ledger lists as signed and are not.
+    """Yield the releases that no allowed signer has signed.
 
-    Signers are asked for by the settings of the store or of the base, or by a file from elsewhere,
-    which comes first; where two differ, a release needs a signer of each.
+    Releases that the ledger lists as signed and that are not are yielded, too. Signers are asked
+    for by the settings of the store or of the base, or by a file from elsewhere, which comes first;
+    where two differ, a release needs a signer of each.
     """
     store, found = records.store, list(tags)
     files: list[tuple[bytes, list[ReleaseTag]]] = []
@@ -119,10 +121,10 @@ def _check_tags(
 
 
 def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str], datetime]:
-    """Return when each release (`<kind>/<id>`, version) was first listed, by first parents of a commit.
+    """Return when each release was first listed, by first parents of a commit.
 
-    That is the day of the merge, not of the commit that was merged; and no commit is older than one
-    before it, so that one that says so arrived with that.
+    Releases are `<kind>/<id>` and version. That is the day of the merge, not of the commit that was
+    merged; and no commit is older than one before it, so that one that says so arrived with that.
     """
     if tip is None:
         return {}

@@ -1,4 +1,7 @@
-"""Validates files as a store measures them: by what its references, acceptances and rules of changes say."""
+"""Validates files as a store measures them.
+
+Its references, its acceptances and its rules of changes count.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,11 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     whole: bool = False,
     replies: CheckContext | None = None,
 ) -> Callable[..., Findings]:
-    """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
+    """Return `validate` for some files of a store, or of none (None).
 
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress
-    bar); `whole` gives every finding its line of the file. `replies` says how judges answer about
-    examples.
+    It takes the `settings` to judge them by. `strict` makes every finding an error; `watch` wraps
+    the iteration over the files (a progress bar); `whole` gives every finding its line of the file.
+    `replies` says how judges answer about examples.
     """
     known = _find_known_rules(store, sources, today)
     options: dict[str, Any] = {"load": None}
@@ -82,7 +85,10 @@ def _find_renames(store: ArtifactStore | None) -> Mapping[str, str]:
 def _find_pending_acceptances(
     store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
 ) -> PendingAcceptances | None:
-    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
+    """Return which acceptances a change needs.
+
+    It is None where no acceptance is validated, or nothing can be compared.
+    """
     if (
         store is None
         or store.root is None

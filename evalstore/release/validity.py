@@ -1,4 +1,7 @@
-"""What a working file must be to be released: valid, with a version, and with a tag here for all that is recorded."""
+"""What a working file must be to be released.
+
+It is valid, has a version, and all that is recorded of it has a tag here.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,10 @@ def check_pins(
     pins: Iterable[tuple[FindPlace, Ref]],
     releases: Mapping[str, Sequence[Release]],
 ) -> None:
-    """Refuse a pin (with its place) that means none of `releases` (by name), and no working file by its version.
+    """Refuse a pin that means no release, and no working file by its version.
 
-    Raises `RefError` for one that means nothing, `RefusedError` for one that names no release.
+    Pins come with their place; `releases` are by name. Raises `RefError` for one that means
+    nothing, `RefusedError` for one that names no release.
     """
     seen: set[Ref] = set()
     for find_place, ref in pins:
@@ -71,7 +75,10 @@ def _find_working_version(store: ArtifactStore, ref: Ref) -> Version | None:
 
 
 def require_version(resolved: Resolved) -> Version:
-    """Return the version of a working file; `RefusedError` for one without, or with build metadata."""
+    """Return the version of a working file.
+
+    Raises `RefusedError` for one without a version, or with build metadata.
+    """
     version = find_version(resolved.version)
     if version is None:
         place = resolved.artifact.document.locate()
@@ -90,7 +97,10 @@ def require_version(resolved: Resolved) -> Version:
 
 
 def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
-    """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
+    """Return the ledger of an artifact as it is on disk.
+
+    It is empty where none can be read.
+    """
     try:
         data = read_below(store.root, locate_ledger(name), SMALL_FILE) if store.root else b""
     except LoadError:
@@ -101,9 +111,10 @@ def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
 def check_tags_complete(
     store: ArtifactStore, name: str, releases: Mapping[str, Sequence[Release]]
 ) -> None:
-    """Refuse an artifact whose ledger on disk cannot be read, or lists a later release than those (by name) with tags.
+    """Refuse an artifact whose ledger on disk lists a later release than have tags.
 
-    The next version would be computed wrong.
+    `releases`, by name, are those with tags. A ledger that cannot be read is refused, too. The next
+    version would be computed wrong.
     """
     tagged = [release.version for release in releases.get(name, ())]
     check_ledger_complete(store, name, _read_working_ledger(store, name), tagged)

@@ -1,4 +1,7 @@
-"""What a bump and a status answer: released versions, what became of their push, and where each artifact stands."""
+"""What a bump and a status answer.
+
+These are released versions, what became of their push, and where each artifact stands.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ class PinnedVersion(NamedTuple):
 
 
 class FollowedVersion(NamedTuple):
-    """A version that artifacts follow by a floating reference, without a release of their own, and its bump."""
+    """A version that artifacts follow by a floating reference, and its bump.
+
+    They have no release of their own.
+    """
 
     ref: str
     bump: Bump
@@ -54,9 +60,10 @@ class PushOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A branch and tags to push to a remote, all or nothing; `message` says why they did not arrive, `hint` what to do.
+    """A branch and tags to push to a remote, all or nothing.
 
-    `atomic` is False where the remote cannot take all at once.
+    `message` says why they did not arrive, `hint` what to do. `atomic` is False where the remote
+    cannot take all at once.
     """
 
     remote: str
@@ -147,7 +154,10 @@ class ArtifactState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MovedReference:
-    """A floating reference of an unchanged artifact: its version at the artifact's release, and now, and their bump."""
+    """A floating reference of an unchanged artifact that has moved.
+
+    It has the version at the artifact's release, the one now, and the bump between them.
+    """
 
     ref: str
     was: Version
@@ -164,7 +174,10 @@ class MovedReference:
 
 @dataclass(frozen=True, slots=True)
 class StalePin:
-    """A pin in a working file (`user`) that will not follow the next release by itself, and its first place."""
+    """A pin in a working file (`user`) that will not follow the next release by itself.
+
+    `place` is its first place.
+    """
 
     user: str
     ref: str
@@ -182,14 +195,14 @@ class ReachCounts:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactStatus:
-    """One artifact: its last release, its working file, and whether the version there is high enough (`ok`).
+    """One artifact: its last release, its working file, and whether its version is high enough.
 
-    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would
-    stay behind its next release. `place` is where its version stands in the working file, or what
-    is wrong there; `hint` is what to do about one that cannot be compared, or that looks like a
-    rename. `asked` is what judges said of its change, where somebody asked them. `is_released`: its
-    version was released since the base. `renamed_from` is the name of its last release, where that
-    is another one.
+    `ok` says whether it is. `dependents` refer to it directly, `reached` counts everything that
+    depends on it; `pins` would stay behind its next release. `place` is where its version stands in
+    the working file, or what is wrong there; `hint` is what to do about one that cannot be
+    compared, or that looks like a rename. `asked` is what judges said of its change, where somebody
+    asked them. `is_released`: its version was released since the base. `renamed_from` is the name
+    of its last release, where that is another one.
     """
 
     ref: str
@@ -214,19 +227,22 @@ class ArtifactStatus:
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:
-        """The findings that count at another level than their rule's: overridden in the settings, or accepted."""
+        """The findings that count at another level than their rule's.
+
+        They were overridden in the settings, or accepted.
+        """
         return tuple(finding for finding in self.findings if finding.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
+    """Every artifact that differs from its last release, by kind and id.
 
-    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of
-    changes since the last releases (artifact, release, fingerprint), and whether there is such a
-    change. `rule_set` is the number of the rules that judged: the newest, where evalstore.yaml
-    names none. `interrupted` says how a killed
-    bump is finished, None without one.
+    `total` is how many artifacts there are. `findings` are of acceptances that ended or that
+    nothing needs. `pending` are the acceptances of changes since the last releases (artifact,
+    release, fingerprint), and whether there is such a change. `rule_set` is the number of the rules
+    that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed bump
+    is finished, None without one.
     """
 
     artifacts: tuple[ArtifactStatus, ...]

@@ -1,4 +1,7 @@
-"""Verifies all releases against their files, the ledgers and a lock; and a lock against the store that it is of."""
+"""Verifies all releases against their files, the ledgers and a lock.
+
+It also verifies a lock against the store that it is of.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,10 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether all that was verified is what was released; notes (severity info) do not count."""
+        """Whether all that was verified is what was released.
+
+        Notes (severity info) do not count.
+        """
         return all(finding.severity is Severity.INFO for finding in self.findings)
 
 
@@ -89,15 +95,15 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     base: BaseStore | None = None,
     now: datetime | None = None,
 ) -> Verification:
-    """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
+    """Verify that all releases, or those that `refs` name, are what was released.
 
-    `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch`
-    wraps the iteration over the releases (a progress bar). `remote` names the one whose tags are
-    compared, too; True is the branch's own. `signers` are the bytes of a file of allowed signers
-    from elsewhere, by default the store's own. With `base` the signers, the lock and the
-    acceptances of that commit count as well, and what was released since is judged by its settings.
-    `now` is when a release arrives that no commit holds yet. Reads only.
-    Raises `RefError` for a reference that names no release.
+    A ref names an artifact, a version or a range. `lock` is one from elsewhere, named `file` in
+    findings; by default the store's own. `watch` wraps the iteration over the releases (a progress
+    bar). `remote` names the one whose tags are compared, too; True is the branch's own. `signers`
+    are the bytes of a file of allowed signers from elsewhere, by default the store's own. With
+    `base` the signers, the lock and the acceptances of that commit count as well, and what was
+    released since is judged by its settings. `now` is when a release arrives that no commit holds
+    yet. Reads only. Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
@@ -149,7 +155,10 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
 
 
 def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings with one for all ignored tags behind the first: another store can have thousands of releases."""
+    """Return findings with a single one for all ignored tags behind the first ones.
+
+    Another store can have thousands of releases.
+    """
     ignored = [finding for finding in findings if finding.rule == "tag-ignored"]
     if len(ignored) <= _SHOWN_IGNORED:
         return tuple(findings)
@@ -169,10 +178,10 @@ def _check_release(
     bumps: BumpChecker,
     unchecked: dict[str | None, list[LockBlock]],
 ) -> Iterator[Finding]:
-    """Yield what is wrong with one release, and, where it is sound, with its version and with the lock's blocks of it.
+    """Yield what is wrong with one release.
 
-    `unchecked` loses those blocks by the name of their tag; where one raises they stay, for
-    `check_block` to report.
+    Where it is sound, its version and the lock's blocks of it are checked. `unchecked` loses those
+    blocks by the name of their tag; where one raises they stay, for `check_block` to report.
     """
     release = yield from check_release(records, tag)
     if release is None:
@@ -208,7 +217,10 @@ def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
 def _check_missing(
     store: ArtifactStore, expected: ExpectedTags, listing: TagListing
 ) -> Iterator[Finding]:
-    """Yield the tags that are missing, and else what a shallow clone lacks: the same command fetches both."""
+    """Yield the tags that are missing, or else what a shallow clone lacks.
+
+    The same command fetches both.
+    """
     missing = tuple(_report_missing_tags(store, expected, listing))
     yield from missing
     if not any(finding.rule == "tags-missing" for finding in missing):
@@ -251,9 +263,10 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
 
 
 def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verification:
-    """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only.
+    """Verify that the store's lock holds every reference, and that all is as it was locked.
 
-    `watch` wraps the iterations over the lock, artifacts and references (a progress bar).
+    It only reads. `watch` wraps the iterations over the lock, artifacts and references (a progress
+    bar).
     """
     lock, unread = _read_own_lock(store)
     if unread or not lock.exists:

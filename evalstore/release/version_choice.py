@@ -16,7 +16,10 @@ _LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")
 def choose_version(
     released: Version, working: Version, required: Bump, level: Bump | None
 ) -> tuple[Version, Bump]:
-    """Return the version to release, and its bump: the file's where it says enough, else the least that does."""
+    """Return the version to release, and its bump.
+
+    It is the file's version where that says enough, else the least that does.
+    """
     if level is not None and bump_version(released, level) < (
         needed := bump_version(released, required)
     ):
@@ -43,7 +46,10 @@ def check_prerelease_label(label: str | None) -> None:
 def choose_prerelease(
     final: Version, label: str, known: Iterable[Version], working: Version
 ) -> Version:
-    """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
+    """Return the next pre-release of a label before `final`.
+
+    `rc.1` is first. It is the file's own where that is further.
+    """
     others = [version for version in known if version.final == final.final]
     numbers = [number for version in others if (number := _prerelease_number(version, label))]
     version = final.with_prerelease(f"{label}.{max(numbers, default=0) + 1}")

@@ -1,4 +1,7 @@
-"""Finds the working files that are not, byte for byte, their last release; nothing is parsed or compared."""
+"""Finds the working files that are not, byte for byte, their last release.
+
+Nothing is parsed or compared.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from evalstore.store.working_files import is_blob, is_release, read_working_file
 
 @dataclass(frozen=True, slots=True)
 class WorkingScan:
-    """The working files that are not, byte for byte, their last release, and what every working file mentions."""
+    """The working files that are not, byte for byte, their last release.
+
+    It also has what every working file mentions.
+    """
 
     changed: tuple[Ref, ...]
     mentions: Mapping[str, Mentions]
@@ -32,7 +38,10 @@ def scan_working_files(
     *,
     watch: Watch[Any] = iter,
 ) -> WorkingScan:
-    """Read every working file once, without parsing it; `watch` wraps the iteration (a progress bar)."""
+    """Read every working file once, without parsing it.
+
+    `watch` wraps the iteration (a progress bar).
+    """
     mentions: dict[str, Mentions] = {}
     rows: dict[str, tuple[str, str]] = {}
     same: set[str] = set()
