@@ -1,4 +1,7 @@
-"""Starts the process: Ctrl-C ends it with exit code 130 and no traceback, even while modules are imported."""
+"""Starts the process.
+
+Ctrl-C ends it with exit code 130 and no traceback, even while modules are imported.
+"""
 
 from __future__ import annotations
 

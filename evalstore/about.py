@@ -1,4 +1,7 @@
-"""The version of evalstore, which the build reads here, where it is published, and how it gets more packages."""
+"""The version of evalstore, where it is published, and how it gets more packages.
+
+The build reads the version here.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ COMPLETE_VARIABLE = "_EVALSTORE_COMPLETE"  # by which a shell asks click for com
 
 
 def suggest_install(extra: str) -> str:
-    """Return the command that adds an extra to this installation, from where it came itself (PEP 610).
+    """Return the command that adds an extra to this installation.
 
-    evalstore need not be published anywhere for the command to be true.
+    It installs from where this installation came itself (PEP 610). evalstore need not be published
+    anywhere for the command to be true.
     """
     import json
     import shlex

@@ -1,4 +1,7 @@
-"""Counts the steps that a decision may take: steps and never time, so that every machine stops at the same place."""
+"""Counts the steps that a decision may take.
+
+Steps and never time are counted, so that every machine stops at the same place.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ class OutOfStepsError(Exception):
 
 @dataclass(slots=True)
 class SharedBudget:
-    """The steps of one question; with `shared`, each is also taken from what many questions have together."""
+    """The steps of one question.
+
+    With `shared`, each step is also taken from what many questions have together.
+    """
 
     limit: float
     shared: SharedBudget | None = None
@@ -22,7 +28,10 @@ class SharedBudget:
 
     @property
     def spent(self) -> int:
-        """How many steps were taken, at most the limit: the last request may ask for more than there is."""
+        """How many steps were taken, at most the limit.
+
+        The last request may ask for more than there is.
+        """
         return int(self.limit - max(self.left, 0))
 
     def spend(self, steps: int = 1) -> None:

@@ -1,4 +1,7 @@
-"""Remembers what was computed of objects that come again and again, known by their identity alone."""
+"""Remembers what was computed of objects that come again and again.
+
+An object is known by its identity alone.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(slots=True)
 class IdentityCache(Generic[_Answer]):
-    """The answers of a function of some objects, at most `size` of them; `drop` is told each that is forgotten.
+    """The answers of a function of some objects, at most `size` of them.
 
-    Hashing a grade takes longer than most of what is computed of it, for exact fractions hash
-    slowly.
+    `drop` is called with each answer that is forgotten. Hashing a grade takes longer than most of
+    what is computed of it, for exact fractions hash slowly.
     """
 
     compute: Callable[..., _Answer]

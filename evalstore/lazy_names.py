@@ -1,4 +1,7 @@
-"""Lets a package offer names of its modules, or its modules by name, that are imported when they are first wanted."""
+"""Lets a package offer names of its modules that are imported when first wanted.
+
+It may offer the modules themselves by name, too.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ Entry = TypeVar("Entry")
 
 
 def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package (PEP 562): `names` says what each module offers, `.module` one of its own.
+    """Return the `__getattr__` of a package (PEP 562).
 
-    A command that needs one constant of a package then loads none of the others.
+    `names` says what each module offers. `.module` is a module of the package's own. A command that
+    needs one constant of a package then loads none of the others.
     """
     places = {name: module for module, offered in names.items() for name in offered}
 
@@ -28,9 +32,9 @@ def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[
 
 
 class KindTable(Mapping[str, Entry]):
-    """What the modules of a package say of the kinds they are named after; knows the names without importing any.
+    """What the modules of a package say of the kinds they are named after.
 
-    Each module has one value `KIND`.
+    It knows the names without importing any module. Each module has one value `KIND`.
     """
 
     def __init__(self, package: str, path: Iterable[str], type_: type[Entry]) -> None:

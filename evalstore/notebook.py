@@ -1,7 +1,7 @@
-"""What a value looks like from Python: plain data, the text that its command prints, and in a notebook a page.
+"""What a value looks like from Python.
 
-Values stand below `report`, which renders them: it registers how when it is imported, as
-`evalstore.api` does.
+It is plain data, the text that its command prints, and in a notebook a page. Values stand below
+`report`, which renders them: it registers how when it is imported, as `evalstore.api` does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Opens what evalstore wrote and reads again (replies, journals, notes, stages): what nobody else could have written.
+"""Opens what evalstore wrote and reads again: what nobody else could have written.
 
-None of these files is signed. One is believed where it is a regular file that only this user and
-the system can write, in folders of which the same is true; each is looked at by descriptor, so that
-nothing takes its place meanwhile.
+These are replies, journals, notes and stages. None of these files is signed. One is believed where
+it is a regular file that only this user and the system can write, in folders of which the same is
+true; each is looked at by descriptor, so that nothing takes its place meanwhile.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def write_own(root: Path, relative: str, data: bytes) -> None:
 
 
 def create_own(root: Path, relative: str, data: bytes) -> None:
-    """Write the new file `root/relative`, and its folders; not synced, `FileExistsError` where something is there."""
+    """Write the new file `root/relative`, and its folders.
+
+    It is not synced. Raises `FileExistsError` where something is there.
+    """
     with open_parent(root, relative, make=FOLDER_MODE, check=_check_open) as (folder, name):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
         with os.fdopen(os.open(name, flags, FILE_MODE, dir_fd=folder), "wb") as file:
@@ -48,7 +51,10 @@ def create_own(root: Path, relative: str, data: bytes) -> None:
 
 
 def append_own(root: Path, relative: str, data: bytes) -> None:
-    """Add to the end of `root/relative` in one piece, and make it where it is missing; raises as `open_own`."""
+    """Add to the end of `root/relative` in one piece.
+
+    The file is made where it is missing. Raises as `open_own`.
+    """
     path, flags = root / relative, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS
     with (
         _refuse_links(path),
@@ -88,9 +94,10 @@ def has_own(root: Path, relative: str) -> bool:
 
 
 def open_lock(root: Path, relative: str, *, make: bool) -> int:
-    """Return the descriptor of a file that is only locked: it holds nothing, so whose it is does not matter.
+    """Return the descriptor of a file that is only locked.
 
-    With `make` it is made where it is missing, and its folder; else that is a `FileNotFoundError`.
+    It holds nothing, so whose it is does not matter. With `make` it is made where it is missing,
+    and its folder; else that is a `FileNotFoundError`.
     """
     flags = os.O_RDWR | os.O_CREAT if make else os.O_RDONLY
     with open_parent(root, relative, make=FOLDER_MODE if make else 0) as (folder, name):
@@ -99,7 +106,10 @@ def open_lock(root: Path, relative: str, *, make: bool) -> int:
 
 @contextmanager
 def open_own_folder(path: Path) -> Iterator[int]:
-    """Give the descriptor of a folder that is not a link; `RefusedError` where others can write it."""
+    """Give the descriptor of a folder that is not a link.
+
+    Raises `RefusedError` for a link, and where others can write the folder.
+    """
     try:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
     except NotADirectoryError:  # what a link to a folder is here, too
@@ -114,9 +124,10 @@ def open_own_folder(path: Path) -> Iterator[int]:
 
 
 def find_own(folder: int, path: Path) -> os.stat_result | None:
-    """Return the status of the file `path` in its open folder; None where there is none. Raises as `open_own`.
+    """Return the status of the file `path` in its open folder, or None without one.
 
-    It is not opened: whoever closes a file frees all locks that the process has on it.
+    Raises as `open_own`. It is not opened: whoever closes a file frees all locks that the process
+    has on it.
     """
     try:
         status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
@@ -154,7 +165,10 @@ def _check(status: os.stat_result, path: Path, has_type: Callable[[int], bool]) 
 
 
 def _find_other_writer(status: os.stat_result) -> str | None:
-    """Return who can write a file, or replace files in a folder, beside this user and the system; None for nobody."""
+    """Return who else can write a file, or replace files in a folder.
+
+    This user and the system do not count. It is None for nobody.
+    """
     if status.st_uid not in {0, os.geteuid()}:
         return f"the user {_find_user_name(status.st_uid)}"
     # In a sticky folder, as /tmp is, nobody replaces the files of others.

@@ -1,4 +1,7 @@
-"""What marks a store and a repository on disk by its name, and where the data of this installation is."""
+"""What marks a store and a repository on disk by its name.
+
+It also says where the data of this installation is.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
 
 @cache
 def find_resource_folder(name: str) -> Path:
-    """Return the folder `schema`, `migrations` or `sample_repo` that belongs to this installation."""
+    """Return a folder of data that belongs to this installation.
+
+    `name` is `schema`, `migrations` or `sample_repo`.
+    """
     checkout = _PACKAGE.parent
     # The project file proves the checkout: PyPI's `schema` package puts a folder of that name
     # beside ours.

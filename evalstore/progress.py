@@ -1,4 +1,7 @@
-"""The type of what shows how far an iteration is, which a caller may hand in: a progress bar, or `iter` for none."""
+"""The type of what shows how far an iteration is.
+
+A caller may hand in a progress bar, or `iter` for none.
+"""
 
 from __future__ import annotations
 

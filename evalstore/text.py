@@ -106,9 +106,10 @@ def find_nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def suggest_known(word: str, known: Iterable[str], what: str) -> str | None:
-    """Return a hint for a name that nothing has: the one that was meant, else the first of those there are.
+    """Return a hint for a name that nothing has.
 
-    `what` is what has them, in the singular. None where there are none.
+    It is the name that was meant, or else the first of those there are. `what` is what has them, in
+    the singular. None where there are none.
     """
     names = [*known]
     folded = word.casefold()

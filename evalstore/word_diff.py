@@ -1,4 +1,7 @@
-"""Compares two texts word by word: in one line (`[-old-]`, then `{+new+}`), or both as they are, in pieces."""
+"""Compares two texts word by word.
+
+It shows them in one line (`[-old-]`, then `{+new+}`), or both as they are, in pieces.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ _Step = tuple[str, int, int, int, int]
 
 
 def compare_words(old: str, new: str, width: int = 0) -> str:
-    """Return how the words of two texts differ; texts with the same words differ in their white space alone.
+    """Return how the words of two texts differ.
 
-    Of words that stay, those next to an edit are shown: fewer of them where all of it then fits
-    `width`.
+    Texts with the same words differ in their white space alone. Of words that stay, those next to
+    an edit are shown: fewer of them where all of it then fits `width`.
     """
     before, after = ([make_printable(word) for word in text.split()] for text in (old, new))
     if before == after:
@@ -37,7 +40,10 @@ def compare_words(old: str, new: str, width: int = 0) -> str:
 
 
 def is_reworded(old: object, new: object) -> bool:
-    """Whether both are texts of which a comparison word by word shows more than the two side by side."""
+    """Whether a comparison word by word shows more than two texts side by side.
+
+    Both sides must be texts.
+    """
     sides = (old, new)
     return all(isinstance(one, str) for one in sides) and any(
         len(str(one).split()) > _SHORT_TEXT for one in sides
@@ -55,9 +61,9 @@ def count_common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
 def _find_steps(
     old: Sequence[Hashable], new: Sequence[Hashable], most: int = _WORDS_LIMIT
 ) -> Iterator[_Step]:
-    """Yield the runs of words, or of lines, that are equal, and those that are not, as `difflib` has them.
+    """Yield the runs of words, or of lines, that are equal, and those that are not.
 
-    What lies beyond the limit is one run that differs.
+    They are as `difflib` has them. What lies beyond the limit is one run that differs.
     """
     head = count_common_prefix(old, new)
     tail = count_common_prefix(old[head:][::-1], new[head:][::-1])

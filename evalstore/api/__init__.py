@@ -1,4 +1,7 @@
-"""The door: the public names, and the use cases that only commands need, imported when they are first used."""
+"""The door: the public names, and the use cases that only commands need.
+
+They are imported when they are first used.
+"""
 
 from __future__ import annotations
 

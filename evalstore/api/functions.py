@@ -1,7 +1,7 @@
-"""The public functions over the other packages: they convert arguments, and decide nothing themselves.
+"""The public functions over the other packages.
 
-What each needs is imported when it is called, so that a program that opens a store waits for
-nothing more.
+They convert arguments, and decide nothing themselves. What each needs is imported when it is
+called, so that a program that opens a store waits for nothing more.
 """
 
 from __future__ import annotations
@@ -208,9 +208,9 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 
 @contextmanager
 def open_kept_replies(store: ArtifactStore, judges: Judges | None = None) -> Iterator[CheckContext]:
-    """Open what judges said before, to grade examples by it; nothing is read before the first is asked.
+    """Open what judges said before, to grade examples by it.
 
-    The endpoint of `judges` is not asked.
+    Nothing is read before the first is asked. The endpoint of `judges` is not asked.
     """
     from evalstore.checks import CheckContext
 
@@ -404,7 +404,10 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 def _read_artifact(
     value: Any, store: ArtifactStore | None, function: str
 ) -> Artifact | Mapping[str, Any]:
-    """Return an artifact or a mapping as it is, and what a reference means; raises `UsageError` without a store."""
+    """Return an artifact or a mapping as it is, and what a reference means.
+
+    Raises `UsageError` for a reference without a store.
+    """
     if isinstance(value, str):
         if store is None:
             hint = f"{function}(…, store=Store.open(path))"

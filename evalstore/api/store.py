@@ -1,4 +1,7 @@
-"""`Store`, the public face of a store: what programs ask of it, without what the commands need beneath."""
+"""`Store`, the public face of a store.
+
+It has what programs ask of a store, without what the commands need beneath.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open the store of a folder: the one marked by evalstore.yaml there or above, else the repository's root.
+        """Open the store of a folder.
+
+        It is the one that evalstore.yaml marks there or above, else the repository's root.
 
         Args:
             path: A folder in a git repository, or a bare repository.
@@ -244,7 +249,9 @@ class Store:
         dry_run: bool = False,
         signature: Mapping[str, str] | None = None,
     ) -> Released:
-        """Release working files in one commit with their tags, all or nothing, as `evalstore bump` does.
+        """Release working files in one commit with their tags, all or nothing.
+
+        This is `evalstore bump`.
 
         Args:
             *refs: The artifacts, `<kind>/<id>`; none: all that changed.
@@ -294,7 +301,10 @@ class Store:
 def warn_of_findings(
     store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]
 ) -> None:
-    """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
+    """Warn of what validation finds in what is about to be used.
+
+    Raises `FindingsError` where the settings are strict.
+    """
     import warnings
     from datetime import UTC, datetime
 

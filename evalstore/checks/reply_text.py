@@ -100,9 +100,8 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
     """Return the one JSON object with one of the keys in a reply's prose; None without one.
 
     `output` is the answer under review: an object that it holds, too, or of which it holds the key
-    with the same
-    value, may be a quotation. Keys count in any case. Raises `ReplyError` where
-    there are several objects, and where one may be a part of another, a quotation or an example.
+    with the same value, may be a quotation. Keys count in any case. Raises `ReplyError` where there
+    are several objects, and where one may be a part of another, a quotation or an example.
     """
     places = list(_list_objects(text))
     found = [place for place in places if any(key.lower() in keys for key in place.value)]

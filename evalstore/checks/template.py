@@ -124,8 +124,7 @@ def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, 
     """Return the text between `done` and the tag, and where the text behind the tag begins.
 
     A section's tag or a comment that is alone on its lines is removed with the white space around
-    it, as Mustache
-    has it.
+    it, as Mustache has it.
     """
     text, end = template[done : tag.start], tag.start + len(tag.written)
     line = text.rfind("\n") + 1

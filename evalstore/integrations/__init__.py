@@ -1,6 +1,7 @@
-"""evalstore inside other programs: `scorer` grades single outputs, each module fits it to a program.
+"""evalstore inside other programs.
 
-A module needs the program that it is named after, and nothing else imports it.
+`scorer` grades single outputs; each module fits it to a program. A module needs the program that it
+is named after, and nothing else imports it.
 """
 
 from typing import TYPE_CHECKING

@@ -23,11 +23,12 @@ def make_mlflow_scorer(
     judges: Judges | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return a scorer; its feedback has the score in [0, 1], why, and the rubric's reference and digest.
+    """Return a scorer for MLflow.
 
-    Of `inputs` the key input, question, query or prompt is the question's input; `expectations` are
-    keys of a question, of which `expected_response` is `expected`. Without a score the feedback has
-    no value and says why.
+    Its feedback has the score in [0, 1], why, and the rubric's reference and digest. Of `inputs`
+    the key input, question, query or prompt is the question's input; `expectations` are keys of a
+    question, of which `expected_response` is `expected`. Without a score the feedback has no value
+    and says why.
     """
     grade = scorer(rubric, store=store, judges=judges)
 

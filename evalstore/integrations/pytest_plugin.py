@@ -64,7 +64,10 @@ class PytestGrader:
         return self._find_scorer(rubric).grade(output, {**row, **keys}, calls)
 
     def _find_scorer(self, rubric: str) -> RubricScorer:
-        """Return the scorer of a reference; a misspelt one fails the test, in a line that names the nearest."""
+        """Return the scorer of a reference.
+
+        A misspelt reference fails the test, in a line that names the nearest.
+        """
         if rubric in self._scorers:
             return self._scorers[rubric]
         try:
@@ -100,13 +103,19 @@ class PytestRubric:
         tool_calls: Iterable[Mapping[str, Any]] | None = None,
         **keys: Any,
     ) -> Graded:
-        """Grade one output; `question` is an id of the dataset, or else `keys` are a question's keys."""
+        """Grade one output.
+
+        `question` is an id of the dataset, or else `keys` are a question's keys.
+        """
         return self.session.grade(
             self.rubric, output, question=question, tool_calls=tool_calls, keys=keys
         )
 
     def check(self, output: str, **keys: Any) -> Graded:
-        """Fail the test, with the rubric's reasons, unless the output passes and every check was graded."""
+        """Fail the test unless the output passes and every check was graded.
+
+        The rubric's reasons are in the failure.
+        """
         __tracebackhide__ = True
         graded = self.grade(output, **keys)
         if not graded.surely_passed:
@@ -116,7 +125,10 @@ class PytestRubric:
 
 
 def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
-    """Score what was graded under `dataset`, keep it in `folder`, and return in words where the run is."""
+    """Score what was graded under `dataset`, and keep it in `folder`.
+
+    Returns in words where the run is.
+    """
     if not grader.graded:
         return "no test graded an answer to a question, so no run was written"
     with TemporaryDirectory() as made, ArtifactStore.open(grader.store) as store:
@@ -156,7 +168,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def rubric(request: pytest.FixtureRequest) -> Callable[[str], PytestRubric]:
-    """Return a function that finds a rubric of the store by its reference, to check outputs with."""
+    """Return a function that finds a rubric of the store by its reference.
+
+    The rubric then checks outputs.
+    """
     grader = _open_grader(request.config)
     return lambda rubric: PytestRubric(rubric, grader)
 

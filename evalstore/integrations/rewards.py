@@ -1,4 +1,7 @@
-"""Rubrics as rewards of reinforcement learning: functions in the shapes that TRL and verifiers call."""
+"""Rubrics as rewards of reinforcement learning.
+
+The functions have the shapes that TRL and verifiers call.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ Completion = str | Sequence[Message]
 def make_trl_reward(
     rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> Callable[..., list[float | None]]:
-    """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
+    """Return a reward function for `GRPOTrainer(reward_funcs=…)`.
 
-    Columns of the dataset that a check reads are the question's keys, row by row: `expected`, …,
-    and whatever else the rubric takes from the question. A completion that not every check could
-    grade gets None, which TRL leaves out of
-    the reward.
+    It gives each completion a score in [0, 1]. Columns of the dataset that a check reads are the
+    question's keys, row by row: `expected`, …, and whatever else the rubric takes from the
+    question. A completion that not every check could grade gets None, which TRL leaves out of the
+    reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
     keys = sorted(grade.released.question_keys)
@@ -78,5 +81,8 @@ def _read_text(completion: Completion) -> str:
 
 
 def _read_reward(graded: Graded) -> float | None:
-    """Return the score; None where a check failed, too: a reply that breaks a judge must earn nothing."""
+    """Return the score, or None where a check failed.
+
+    A reply that breaks a judge must earn nothing.
+    """
     return float(graded.score) if graded.score is not None and graded.is_complete else None

@@ -1,4 +1,7 @@
-"""`scorer`: a rubric as a function of one output, for any harness; it needs neither store nor harness."""
+"""`scorer`: a rubric as a function of one output, for any harness.
+
+It needs neither a store nor a harness.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def explain_result(result: RubricResult) -> str:
-    """Return the verdict with its score, then each check that failed or is unscored, with its reason."""
+    """Return the verdict with its score, then each check that did not pass, with its reason.
+
+    These checks failed or are unscored.
+    """
     return "\n".join(_list_lines(result))
 
 
@@ -76,7 +82,10 @@ def to_decimal(value: Any) -> Any:
 
 @dataclass(slots=True)
 class ReplyLookup:
-    """Answers the checks of one rubric from known replies, and notes the calls whose replies are missing."""
+    """Answers the checks of one rubric from known replies.
+
+    It notes the calls whose replies are missing.
+    """
 
     replies: Mapping[str, JudgeReply] = field(default_factory=dict)
     missing: dict[str, JudgeCall] = field(default_factory=dict)
@@ -105,11 +114,11 @@ class _Bench:
 
 @dataclass(frozen=True)
 class ReleasedRubric:
-    """One rubric: its pin, the artifact, what its checks refer to by reference, and the judges among that.
+    """One rubric: its pin, the artifact, and what its checks refer to.
 
-    `model` is what judges and checks without a model of their own name; `strict` takes no
-    approximate engine. Equal ones give equal results; to pickle one keeps all of it but what is
-    prepared.
+    `judges` are those among what they refer to. `model` is what judges and checks without a model
+    of their own name; `strict` takes no approximate engine. Equal ones give equal results; to
+    pickle one keeps all of it but what is prepared.
     """
 
     pin: UsedArtifact
@@ -127,7 +136,10 @@ class ReleasedRubric:
 
     @property
     def question_keys(self) -> frozenset[str]:
-        """The keys of a question that checks read, as a reference or as a value that a rubric takes."""
+        """The keys of a question that checks read.
+
+        They read them as a reference, or as a value that a rubric takes.
+        """
         rubrics = [
             self.rubric,
             *(one for one in self.artifacts.values() if one.kind is Kind.RUBRIC),
@@ -143,7 +155,10 @@ class ReleasedRubric:
     def grade(
         self, sample: Sample, replies: Mapping[str, JudgeReply]
     ) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
-        """Grade one sample with `replies` (by call key); return the result and the calls without a reply."""
+        """Grade one sample with `replies`, which are by call key.
+
+        Returns the result and the calls without a reply.
+        """
         if not self._bench:
             self._bench.append(_Bench(self))
         bench = self._bench[0]
@@ -196,7 +211,10 @@ class Graded:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no check failed: without a judge that was not asked, a rubric may pass by its other checks."""
+        """Whether no check failed.
+
+        Without a judge that was not asked, a rubric may pass by its other checks.
+        """
         return not has_failed_check(self.checks)
 
     @property
@@ -207,7 +225,9 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer:
-    """A rubric as a function of outputs, made by `scorer`; it can be pickled, and called in many threads.
+    """A rubric as a function of outputs, made by `scorer`.
+
+    It can be pickled, and called in many threads.
 
     Attributes:
         released: The rubric with all that it refers to.
@@ -233,7 +253,10 @@ class RubricScorer:
         tool_calls: Iterable[Mapping[str, Any]] | None = None,
         **question: Any,
     ) -> Graded:
-        """Grade one output; `question` has further keys of its question, as `expected_facts` or `criteria`."""
+        """Grade one output.
+
+        `question` has further keys of its question, such as `expected_facts` or `criteria`.
+        """
         keys = {"expected": expected} if expected is not None else {}
         return self.grade(output, {"input": input, **keys, **question}, tool_calls)
 

@@ -95,12 +95,11 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     known. `settings` are those of evalstore.yaml, by default as the file among `sources` has them.
     `strict` makes every finding an error. `known` is what the rules of changes and the acceptances
     are measured by; `locked` are the references that evalstore.lock holds, which do not float.
-    `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references; `parse`
-    reads YAML.
-    `whole` gives every finding its line of the file, and not only the first of a rule in a file,
-    which are shown. `grading` says how judges answer about the examples of rubrics and judges;
-    without it no example is graded.
+    `watch` wraps the iteration over the files (a progress bar); `expect` is told the artifacts of
+    the run before `load` is asked for their references; `parse` reads YAML. `whole` gives every
+    finding its line of the file, and not only the first of a rule in a file, which are shown.
+    `grading` says how judges answer about the examples of rubrics and judges; without it no example
+    is graded.
     """
     with FolderReader() as folders:
         files_read = (read_source(source, parse, folders.read) for source in sources)

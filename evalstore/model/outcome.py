@@ -84,11 +84,10 @@ class Grade(NamedTuple):
 
     `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it
     is kept. The threshold is for a check that writes none and whose kind has no default: a
-    composite takes it from its rubric, or where the verdict of that follows its checks, `passed`
-    is that verdict. `inner_errors` are the checks of a composite's rubric that
-    could not be graded, though the rubric may have a score, and `inner_missing` those that had
-    nothing to grade. `setting` is what was missing for this grading or for one within it; no run
-    records it.
+    composite takes it from its rubric, or where the verdict of that follows its checks, `passed` is
+    that verdict. `inner_errors` are the checks of a composite's rubric that could not be graded,
+    though the rubric may have a score, and `inner_missing` those that had nothing to grade.
+    `setting` is what was missing for this grading or for one within it; no run records it.
     """
 
     score: Fraction | None

@@ -100,11 +100,10 @@ def read_status(
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
     `today` is the day by which acceptances end: without one, those that end at all do not hold.
-    `profile` wins over
-    the one that evalstore.yaml names. Settings that were loosened since the last release do not
-    count, and are findings; with `base`, a revision, those of that commit count, with its
-    acceptances, and releases that were made since then are judged as changes. `watch` wraps the
-    iteration over the files (a progress bar).
+    `profile` wins over the one that evalstore.yaml names. Settings that were loosened since the
+    last release do not count, and are findings; with `base`, a revision, those of that commit
+    count, with its acceptances, and releases that were made since then are judged as changes.
+    `watch` wraps the iteration over the files (a progress bar).
     """
     policy = read_change_policy(store, today, profile)
     commit = None if base is None else resolve_revision(store.git, store.objects, base)

@@ -24,7 +24,7 @@ def normalize_spaces(text: str) -> str:
 
 
 def is_asked_of(asked: Sequence[str], question: Question) -> bool:
-    """Whether a text is the question's input or contains it, or the whole is within the question."""
+    """Whether a text is the question's input, contains it, or is all within the question."""
     own = normalize_spaces(question.input)
     texts = [normalize_spaces(text) for text in asked]
     if own in texts or texts[0] in normalize_spaces(_join_question(question)):

@@ -161,10 +161,11 @@ class ArtifactResolver:
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What grades outputs: the artifacts of a store, each resolved once, and the judges of one session.
+    """What grades outputs: a store's artifacts, and the judges of one session.
 
-    Every job opens one by `open_grading`. What grades without a session has a resolver alone, and
-    a replay, which takes artifacts and replies as runs recorded them, has a `Grader` of its own.
+    Each artifact is resolved once. Every job opens one by `open_grading`. What grades without a
+    session has a resolver alone, and a replay, which takes artifacts and replies as runs recorded
+    them, has a `Grader` of its own.
     """
 
     artifacts: ArtifactResolver

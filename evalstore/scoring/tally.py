@@ -238,9 +238,10 @@ class RunTally:
         )
 
     def list_unscored(self) -> Iterator[str]:
-        """Yield why outputs have no score: each reason, how many have it, and the first of their questions.
+        """Yield why outputs have no score, with the first of their questions.
 
-        A reason that the notes about checks have is not said again.
+        Each reason comes with how many outputs have it. A reason that the notes about checks have
+        is not said again.
         """
         said = {found.trouble for found in self.checks.values()}
         reasons = sorted(self.unscored.values(), key=lambda found: -found.count)

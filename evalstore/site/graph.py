@@ -1,4 +1,7 @@
-"""Makes the picture of references between artifacts: what is drawn, in which layers, what is left out."""
+"""Makes the picture of references between artifacts.
+
+It says what is drawn, in which layers, and what is left out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
 def build_graph(
     title: str, names: Sequence[str], references: Collection[SiteReference]
 ) -> SiteGraph:
-    """Return the picture of references between artifacts (`<kind>/<id>`), and what it leaves out."""
+    """Return the picture of references between artifacts, and what it leaves out.
+
+    `names` are `<kind>/<id>`.
+    """
     known = set(names)
     edges = sorted(
         one for one in references if one.user != one.used and {one.user, one.used} <= known

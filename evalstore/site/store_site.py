@@ -89,7 +89,10 @@ class StoreSite:
         )
 
     def build_index(self, artifacts: Sequence[SiteEntry], audits: Sequence[SiteAudit]) -> SiteIndex:
-        """Return the first page; `audits` are those of `audits`, with what they say or their problems."""
+        """Return the first page.
+
+        `audits` are those of `StoreSite.audits`, with what they say or their problems.
+        """
         path = GRAPH_PATH if self.graph.references else ""
         return SiteIndex(
             self.title, tuple(artifacts), self.runs, tuple(audits), tuple(self.notes), path
@@ -126,7 +129,10 @@ class StoreSite:
         )
 
     def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
-        """Yield what each step of an artifact changed, as its log has it: by the rules, without overrides."""
+        """Yield what each step of an artifact changed, as its log has it.
+
+        The log compares by the rules, without overrides.
+        """
         diffs = (
             {str(entry.logged.version): entry.diff for entry in artifact.log.releases}
             if artifact.log

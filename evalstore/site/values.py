@@ -23,10 +23,10 @@ class SiteStep:
 
 @dataclass(frozen=True, slots=True)
 class SiteArtifact:
-    """One artifact: its releases (None: never released), references in both directions, and its text.
+    """One artifact: its releases, references in both directions, and its text.
 
-    Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else
-    the last release's.
+    `log` is None for an artifact that was never released. Names are `<kind>/<id>`; `version` and
+    `title` are those of the file, the working one or else the last release's.
     """
 
     summary: ArtifactSummary
@@ -40,7 +40,10 @@ class SiteArtifact:
 
 
 class SiteRelease(NamedTuple):
-    """A release in the words of its tag and of the log: version, date, who released it, and level."""
+    """A release in the words of its tag and of the log.
+
+    It has the version, the date, who released it, and the level.
+    """
 
     version: str
     date: str
@@ -79,9 +82,9 @@ class SiteRun:
 
 @dataclass(frozen=True, slots=True)
 class SiteAudit:
-    """Two successive runs of one dataset, and the path of their audit; `problem`: why there is none.
+    """Two successive runs of one dataset, and the path of their audit.
 
-    `sentence` and `answer` are those of the audit.
+    `problem` says why there is none. `sentence` and `answer` are those of the audit.
     """
 
     a: SiteRun
@@ -94,7 +97,10 @@ class SiteAudit:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SiteReference:
-    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: it carries a score."""
+    """A line of the picture of references, between names (`<kind>/<id>`).
+
+    `scores` says whether the reference carries a score.
+    """
 
     user: str
     used: str
@@ -103,7 +109,10 @@ class SiteReference:
 
 @dataclass(frozen=True, slots=True)
 class SiteGraph:
-    """The picture of references: a layer of names for each kind, in order, and notes on what was left out."""
+    """The picture of references: a layer of names for each kind, in order.
+
+    `notes` say what was left out.
+    """
 
     title: str
     layers: tuple[tuple[str, ...], ...]

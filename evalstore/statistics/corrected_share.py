@@ -1,4 +1,4 @@
-"""The share that people would pass, from the share that a judge passes and how often it errs; pure.
+"""The share that people would pass, from a judge's share and how often it errs; pure.
 
 The estimate is that of Rogan and Gladen (1978). The interval is Fieller's (1954): every share that
 neither the outputs nor the labelled rows rule out. It counts the errors of both, and where the

@@ -130,10 +130,11 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
 
 
 def _may_be_nothing(mean: float, seen: int) -> bool:
-    """Whether `seen` units with such a mean may be a sample of what is nothing: then 0 is in their interval.
+    """Whether `seen` units with such a mean may be a sample of what is nothing.
 
-    Moves of `mean` with a chance of 1 - p, and of a whole point the other way with p, are nothing
-    where 1 - p is 1 / (1 + mean). More than one sample in twenty or so misses all of the latter.
+    Then 0 is in their interval. Moves of `mean` with a chance of 1 - p, and of a whole point the
+    other way with p, are nothing where 1 - p is 1 / (1 + mean). More than one sample in twenty or
+    so misses all of the latter.
     """
     return log1p(abs(mean)) * seen < -log(_MISSED)
 

@@ -1,7 +1,8 @@
-"""Resolves references to artifacts: by evalstore.lock, else by exact tag name, or in ranges of releases.
+"""Resolves references to artifacts.
 
-Nothing is guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers
-have to agree.
+They are resolved by evalstore.lock, else by exact tag name, or in ranges of releases. Nothing is
+guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers have to
+agree.
 """
 
 from __future__ import annotations

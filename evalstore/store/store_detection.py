@@ -17,10 +17,10 @@ _SKIPPED = frozenset({"node_modules", "vendor"})
 
 
 def require_artifacts(store: StoreReader) -> None:
-    """Raise where a judgement would be about nothing: `GitError` without a store, `RefusedError` without artifacts.
+    """Raise where a judgement would be about nothing.
 
-    The error names the stores that the repository has elsewhere. A bare repository has its tags
-    instead of files.
+    Raises `GitError` without a store, and `RefusedError` without artifacts. The error names the
+    stores that the repository has elsewhere. A bare repository has its tags instead of files.
     """
     if store.root is None:
         if not store.tags.list_releases():

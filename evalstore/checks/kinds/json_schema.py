@@ -33,11 +33,10 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     larger or deeper than evalstore reads is unscored (error).
 
     A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error),
-    see `checks.untrusted_schemas`.
-    Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the
-    question's `expected[field]` or to one of its `also_valid[field]`. A question that lacks a field
-    leaves the check
-    unscored (missing), whatever the output; a field that the output lacks is a fail.
+    see `checks.untrusted_schemas`. Expected fields are keys of the outermost object, equal as JSON
+    (1 is 1.0, true is not 1) to the question's `expected[field]` or to one of its
+    `also_valid[field]`. A question that lacks a field leaves the check unscored (missing), whatever
+    the output; a field that the output lacks is a fail.
     """
     extract = params.get("extract", "auto")
     if "expected_fields" in params:

@@ -181,9 +181,10 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves its jury; in a majority, a little can turn all.
+    """Return how far a judge's own change moves its jury.
 
-    Where its replies change, one may be no score: then the check, or a statement of it, is left out.
+    In a majority, a little can turn all. Where its replies change, one may be no score: then the
+    check, or a statement of it, is left out.
     """
     shift = change.imported_diff.total.max_shift if change.imported_diff else None
     check, rubric = change.checks[1], change.states[1]

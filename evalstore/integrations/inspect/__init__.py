@@ -71,10 +71,10 @@ _one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 
 
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
-    """Ask the model of a call; returns a reply with a `problem` when none answers, raises at a limit of Inspect.
+    """Ask the model of a call.
 
-    A store's files never choose the model: an id in them is only compared with the model that the
-    task names.
+    Returns a reply with a `problem` when none answers. Raises at a limit of Inspect. A store's
+    files never choose the model: an id in them is only compared with the model that the task names.
     """
     model = _choose_model(str(call.model.get("id", GRADER_ROLE)), judge)
     if isinstance(model, str):
@@ -144,13 +144,13 @@ def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
 def rubric_scorer(
     ref: str | None = None, store: OpenedStore | Path | str = ".", *, judge: InspectJudge = None
 ) -> Scorer:
-    """Grade by the rubric `ref`, or a sample's own `rubric_ref` (metadata); reports mean and passes.
+    """Grade by the rubric `ref`, or by a sample's own `rubric_ref`.
 
+    The second is in the sample's metadata. The scorer reports the mean and the share of passes.
     `store` is the folder of the store; a task file's relative path is relative to it. Judges are
-    answered by `judge`,
-    a model of Inspect or a mapping from the names that the store knows models by; without one by
-    the role `grader` (of several its first model); with neither they are unscored. Raises
-    `EvalstoreError` for a rubric that is not there.
+    answered by `judge`, a model of Inspect or a mapping from the names that the store knows models
+    by; without one by the role `grader` (of several its first model); with neither they are
+    unscored. Raises `EvalstoreError` for a rubric that is not there.
     """
     return _make_scorer(ref, locate_store(store), judge=judge)
 
@@ -181,7 +181,10 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
 async def _grade_with_judges(
     ready: ReleasedRubric, sample: Sample, judge: InspectJudge
 ) -> tuple[RubricResult, bool]:
-    """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
+    """Grade, ask the missing calls and grade again.
+
+    Returns the result, and whether any judge was asked. Checks themselves never wait.
+    """
     replies: Mapping[str, JudgeReply] = {}
     while True:
         result, missing = await _run_alone(ready.grade, sample, replies)
@@ -198,7 +201,10 @@ async def _ask_missing(
 
 
 async def _run_alone(function: Callable[_P, _T], *args: _P.args, **_: _P.kwargs) -> _T:
-    """Run a computation in a thread beside the event loop, one at a time: stores and parsers are not thread-safe."""
+    """Run a computation in a thread beside the event loop, one at a time.
+
+    Stores and parsers are not thread-safe.
+    """
     limiter = _one_at_a_time.get(None)
     if limiter is None:
         _one_at_a_time.set(limiter := CapacityLimiter(1))

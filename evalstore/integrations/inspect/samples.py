@@ -48,13 +48,19 @@ _MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
 @dataclass(slots=True)
 class RubricCache:
-    """The rubrics of the store at `place`, which is open only while one is loaded. Not thread-safe."""
+    """The rubrics of the store at `place`, which is open only while one is loaded.
+
+    It is not thread-safe.
+    """
 
     place: Path
     _loaded: dict[str, ReleasedRubric] = field(default_factory=dict)
 
     def load_rubric(self, ref: str) -> ReleasedRubric:
-        """Return the rubric that `ref` names; raises as `Store.open` and `Store.resolve`, and `SchemaError`."""
+        """Return the rubric that `ref` names.
+
+        Raises as `Store.open` and `Store.resolve`, and `SchemaError`.
+        """
         if ref not in self._loaded:
             with open_store(self.place) as used:
                 self._loaded[ref] = load_released_rubric(used, ref)
@@ -90,11 +96,12 @@ def _add_hints_as_notes() -> Iterator[None]:
 
 
 def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDataset:
-    """Return the questions of a dataset as samples: input or messages, `expected` as target, and metadata.
+    """Return the questions of a dataset as samples.
 
-    `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises
-    `EvalstoreError` for what cannot be resolved or read, and for a number that is not a float,
-    because Inspect's numbers are floats.
+    A sample has the input or the messages, `expected` as its target, and metadata. `rubric_scorer`
+    reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError`
+    for what cannot be resolved or read, and for a number that is not a float, because Inspect's
+    numbers are floats.
     """
     with open_store(locate_store(store)) as used:
         resolved = used.resolve(ref)
@@ -105,7 +112,10 @@ def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDa
 
 
 def read_question(state: TaskState, target: Target) -> Question:
-    """Return the question of a sample: its metadata, with its id, its input, its target as `expected`."""
+    """Return the question of a sample.
+
+    It is the sample's metadata, with its id, its input, and its target as `expected`.
+    """
     row: dict[str, Any] = {
         "input": _input_text(state.input),
         **convert_numbers(state.metadata, to_decimal),
@@ -119,10 +129,11 @@ def read_question(state: TaskState, target: Target) -> Question:
 
 
 def read_output(state: TaskState) -> Output | None:
-    """Return what Inspect's own scorers grade, else the assistant's last message; None without both.
+    """Return what Inspect's own scorers grade, or else the assistant's last message.
 
-    Inspect's messages record every tool call, so no call is an empty record. Messages that are part
-    of the input are not the model's. `evalstore score` reads a log in the same way.
+    It is None without both. Inspect's messages record every tool call, so no call is an empty
+    record. Messages that are part of the input are not the model's. `evalstore score` reads a log
+    in the same way.
     """
     replies = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
     own_replies = [message for message in replies if message.source != "input"]
@@ -203,10 +214,10 @@ def make_score(
     judges: Sequence[UsedArtifact],
     asked: bool,
 ) -> Score:
-    """Return a score as the nearest float, with all that is exact in the metadata; never 0 for unscored.
+    """Return a score as the nearest float, with all that is exact in the metadata.
 
-    `judges` are those that the rubric refers to; `asked` says whether one had to be asked about
-    this output.
+    It is never 0 for unscored. `judges` are those that the rubric refers to; `asked` says whether
+    one had to be asked about this output.
     """
     details = {
         "rubric": rubric.ref,
@@ -245,7 +256,10 @@ def make_unscored(
 
 @metric(scores="unreduced")
 def pass_rate() -> Metric:
-    """Share of the scored outputs that pass; each epoch counts apart: a mean of epochs has no verdict."""
+    """Share of the scored outputs that pass.
+
+    Each epoch counts apart: a mean of epochs has no verdict.
+    """
 
     def share(scores: list[SampleScore]) -> float:
         passed = [(item.score.metadata or {}).get("verdict") == Verdict.PASS for item in scores]
@@ -262,14 +276,20 @@ def _check_details(check: CheckResult) -> dict[str, Any]:
 
 
 def _write_plain(value: object) -> str | list[str] | None:
-    """Return a field of a check's result as JSON has it: digests as a list, all else as its text."""
+    """Return a field of a check's result as JSON has it.
+
+    Digests are a list, and all else is its text.
+    """
     if isinstance(value, tuple):
         return [str(item) for item in value]
     return None if value is None else str(value)
 
 
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:
-    """Return Inspect's word for why there is no score; it has none for an output with nothing to grade."""
+    """Return Inspect's word for why there is no score.
+
+    It has none for an output with nothing to grade.
+    """
     if not has_failed_check(result.checks):
         return "missing"
     return "grader_failed" if asked else "scoring_failed"

@@ -8,8 +8,7 @@ SchemaComparison(relation=<SchemaRelation.TIGHTENED: 'tightened'>, examples=({},
 
 `compare_schemas` takes two schemas as plain data; `find_instances` builds small JSON that one
 schema lets through, and some that it does not. `ANNOTATIONS` is a fact of JSON Schema. Nothing else
-is for use from outside,
-and nothing here knows what the answer is for.
+is for use from outside, and nothing here knows what the answer is for.
 
 What is told: "same normal form" and "equivalent" hold for all JSON, the limits of the check
 included: two schemas that its limit of steps may separate are "assumed" to differ. "Tightened" and

@@ -1,8 +1,8 @@
 """Writes a schema without what excludes nothing, and two everyday ways to say one thing as one.
 
-Scoring applies this form and a comparison compares it, so that two schemas of one form take the same
-steps. Where a reference leads elsewhere than to a definition, a part has a name, or a keyword asks what
-others looked at, the schema is left as it is.
+Scoring applies this form and a comparison compares it, so that two schemas of one form take the
+same steps. Where a reference leads elsewhere than to a definition, a part has a name, or a keyword
+asks what others looked at, the schema is left as it is.
 """
 
 from __future__ import annotations
