@@ -1,4 +1,7 @@
-"""Renders results: a table from a result's class and a format to the function that returns the text."""
+"""Renders results.
+
+A table leads from a result's class and a format to the function that returns the text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Renders an audit as text and JSON: first the answer, then the factors and lines that add up to it."""
+"""Renders an audit as text and JSON.
+
+First comes the answer, then the factors and lines that add up to it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 def text(
     audit: Audit, screen: Screen = PAPER, *, slices: Sequence[str] = (), results: Sequence[str] = ()
 ) -> str:
-    """Return the answer, the waterfall, whose edits moved it, and the answer again; points are hundredths.
+    """Return the answer, the waterfall, whose edits moved it, and the answer again.
+
+    Points are hundredths.
 
     `slices` is a table of its own and `results` are the answers to conditions, a line each. With
     --verbose also how sure each share is, and which questions it moved most; without, all of it has
@@ -90,7 +95,10 @@ def document(audit: Audit) -> dict[str, Any]:
 
 
 def _write_head(audit: Audit, screen: Screen) -> list[str]:
-    """Return what moved the score, in whole claims where it is long, and if the outputs are better."""
+    """Return what moved the score, and if the outputs are better.
+
+    A long sentence is cut between its claims.
+    """
     whole = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
     room = _MOST_SENTENCE * max(screen.width, _WIDTH) * 9 // 10
     is_long = not screen.whole and len(whole) > _MOST_SENTENCE
@@ -197,9 +205,10 @@ def _join_rows(rows: Sequence[_Row]) -> _Row:
 def _list_side_cells(
     name: str, side: RunSide, *, is_whole: bool, is_named: bool
 ) -> tuple[str, ...]:
-    """Return the row of one run; the coverage of its mean is told where that of either run is not whole.
+    """Return the row of one run.
 
-    `is_named`: its prompt is told, because the other run has another.
+    The coverage of its mean is in it where that of either run is not whole. `is_named`: its prompt
+    is in it, because the other run has another.
     """
     # Of a run without a score these are what the rest comes to.
     around = "({})" if side.ungraded else "{}"
@@ -217,7 +226,10 @@ def describe_side(about: str, side: RunSide) -> str:
 
 
 def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
-    """Return the edits that moved most with their people, and what else to know, in so many lines."""
+    """Return the edits that moved most with their people, and what else to know.
+
+    It takes at most `room` lines.
+    """
     factors = (one for one in _order_factors(audit) if one.members != (FactorName.OUTPUTS,))
     edits = [line for factor in factors for line in _format_causes(factor, screen)]
     notes = _list_warnings(audit, screen)
@@ -236,7 +248,10 @@ def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
 
 
 def _cut_lines(lines: Sequence[str], most: int, width: int, *, inner: int) -> list[str]:
-    """Return the first lines, without a name whose edits are left out, and a mark where one goes on."""
+    """Return the first lines, and a mark where one goes on.
+
+    A name whose edits are all left out is left out, too.
+    """
     shown, rest = [*lines[:most]], lines[most:]
     if not shown or not rest:
         return shown
@@ -372,7 +387,10 @@ def _list_warnings(audit: Audit, screen: Screen) -> list[str]:
 
 
 def list_facts(audit: Audit) -> Iterator[str]:
-    """Yield what is said below the waterfall, a sentence or so each: verdicts, own share, price, notes."""
+    """Yield what is said below the waterfall, a sentence or so each.
+
+    These are verdicts, the own share, the price and notes.
+    """
     yield from _format_verdicts(audit)
     yield from _format_own(audit)
     yield from _format_price(audit)

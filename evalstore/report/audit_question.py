@@ -98,7 +98,10 @@ def _describe_asked(old: str, new: str) -> str:
 
 
 def _show_end(text: str) -> str:
-    """Return a text whose white space at the end can be seen: `⏎` for a newline, `·` for a blank."""
+    """Return a text whose white space at the end can be seen.
+
+    It shows `⏎` for a newline and `·` for a blank.
+    """
     body = text.rstrip()
     return body + text[len(body) :].translate(_END_MARKS)
 

@@ -1,4 +1,7 @@
-"""Renders an audit with the answers to its conditions, as text, JSON and Markdown for a pull request."""
+"""Renders an audit with the answers to its conditions.
+
+It writes text, JSON, and Markdown for a pull request.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def document(report: AuditReport) -> dict[str, Any]:
 
 
 def markdown(report: AuditReport) -> str:
-    """Return a comment for a pull request: the answer, conditions, waterfall, edits, and their people."""
+    """Return a comment for a pull request.
+
+    It has the answer, conditions, the waterfall, edits, and their people.
+    """
     audit, slices = report.audit, _tabulate_slices(report.audit)
     edits = list(_list_moving_causes(audit))
     rows = list(map(_list_edit_cells, edits[:_MOST_EDITS]))
@@ -99,7 +105,10 @@ def describe_result(result: ConditionResult) -> str:
 
 
 def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
-    """Return the table of slices, its head first, without columns that none fills: checks have no p."""
+    """Return the table of slices, its head first.
+
+    Columns that no row fills are left out: slices of checks have no p.
+    """
     rows = [*_list_slices(audit)]
     filled = [at for at in range(len(_SLICE_HEAD)) if any(row[at] for row in rows)]
     return [tuple(row[at] for at in filled) for row in (_SLICE_HEAD, *rows)]

@@ -31,7 +31,10 @@ _HEAD = ("version", "score", "", "passes", "commit", "date", "author", "subject"
 
 
 def text(bisection: Bisection, screen: Screen = PAPER) -> str:
-    """Return the answer in a sentence, and a line for each change point with its commit and author."""
+    """Return the answer in a sentence, and a line for each change point.
+
+    A line has the commit and its author.
+    """
     rows = [row for point in bisection.points for row in _point_rows(point)]
     lines = format_columns([_HEAD, *rows]).split("\n") if rows else []
     # The subject is the column that a narrow screen does without.
@@ -72,7 +75,10 @@ def _write_end(version: str, totals: RunTotals) -> dict[str, Any]:
 
 
 def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
-    """Yield a row for a change point with its commit; where several commits made it, one for each below."""
+    """Yield a row for a change point with its commit.
+
+    Where several commits made it, a row for each is below.
+    """
     label, over = point.version or "unreleased", point.passed_over
     if over:
         label = f"{over[0]} {'to' if over[1:] else 'or'} {label}"

@@ -29,7 +29,10 @@ _HEAD = ("part", "version", "commit", "date", "author", "subject")
 
 
 def text(blame: Blame, screen: Screen = PAPER) -> str:
-    """Return a line for each part: its value, and the version, commit, date and author of its last change."""
+    """Return a line for each part.
+
+    It has the value, and the version, commit, date and author of its last change.
+    """
     rows: list[tuple[str, ...]] = []
     for part in blame.parts:
         label = make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL)

@@ -66,7 +66,10 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
 
 def text(diff: Diff, screen: Screen = PAPER) -> str:
-    """Return the findings, major first, and the bump that they need; many findings have a summary first."""
+    """Return the findings, major first, and the bump that they need.
+
+    Many findings have a summary first.
+    """
     head = screen.paint(
         Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}"
     )
@@ -112,7 +115,10 @@ def _format_measurement(measurement: RunMeasurement, screen: Screen) -> list[str
 
 
 def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
-    """Return what judges said in old and new words, wrapped, and a line for each of the first flips."""
+    """Return what judges said in old and new words, and the first flips.
+
+    The sentence is wrapped, and each flip has a line.
+    """
     lines = screen.wrap(describe_asked(asked))
     below = format_columns([*map(describe_flip, asked.flips)]).split("\n") if asked.flips else []
     more = asked.flipped - len(asked.flips)
@@ -132,7 +138,10 @@ def _format_overview(diff: Diff, screen: Screen) -> list[str]:
 def format_finding(
     finding: DiffFinding, screen: Screen, *, can_accept: bool, ask: str = ""
 ) -> Iterator[str]:
-    """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
+    """Yield the lines of one finding.
+
+    They are its headline, its place, what changed, and what may be done.
+    """
     yield from _paint_level(finding.level, finding.message, screen)
     about = f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}"
     yield from screen.wrap(about, lead=_MARGIN, inner=_MARGIN * 2, part=Part.QUIET)
@@ -148,7 +157,10 @@ def format_finding(
 
 
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
-    """Yield one or two findings in full; of more a line each, and alike ones of a rule as one block."""
+    """Yield one or two findings in full.
+
+    Of more, each has a line, and alike ones of a rule are one block.
+    """
     ordered = sort_by_level(diff.findings)
     notes = [finding for finding in ordered if _is_note(finding) and not screen.whole]
     findings = [finding for finding in ordered if finding not in notes]
@@ -236,7 +248,10 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Ite
 
 
 def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -> str:
-    """Return what changed and its line; of a reworded text how its words differ, in a line where it fits."""
+    """Return what changed and its line.
+
+    Of a reworded text it is how its words differ, in a line where that fits.
+    """
     place = finding.new or finding.old
     line = f"line {place.line}" if place and place.line else ""
     where, message, old, new = (
@@ -327,7 +342,10 @@ def _list_others(result: StoreDiff) -> Iterator[str]:
 
 
 def list_uncompared(result: StoreDiff) -> Iterator[str]:
-    """Yield a sentence for each artifact that has no two versions to compare: never released, or gone."""
+    """Yield a sentence for each artifact that has no two versions to compare.
+
+    It was never released, or is gone.
+    """
     for name in result.new:
         former = result.renames.get(name)
         yield f"{make_printable(name)} is new, never released" + (

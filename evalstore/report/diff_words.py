@@ -1,4 +1,7 @@
-"""Words a comparison: where scores can go, how that is known, what shows it, and the bump it needs."""
+"""Words a comparison.
+
+It says where scores can go, how that is known, what shows it, and the bump it needs.
+"""
 
 from __future__ import annotations
 
@@ -87,9 +90,10 @@ def can_accept_changes(diff: Diff) -> bool:
 def describe_finding(
     finding: DiffFinding, *, can_accept: bool, ask: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too.
+    """Yield the labels and sentences about a finding.
 
-    `ask` is the command that asks judges, where it is known.
+    With `can_accept` the command that accepts it is among them. `ask` is the command that asks
+    judges, where it is known.
     """
     yield from describe_adjustments(finding)
     certainty = _CERTAINTY[finding.certainty]
@@ -109,10 +113,10 @@ def describe_finding(
 
 
 def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
-    """Return the old and new value, on one line or as compared lines; empty if the message has both.
+    """Return the old and new value, on one line or as compared lines.
 
-    A patch moves no score and needs no review line by line, so only an exchange of one line is
-    shown.
+    It is empty if the message has both. A patch moves no score and needs no review line by line, so
+    only an exchange of one line is shown.
     """
     sides = (finding.before, finding.after)
     if is_reworded(*sides):
@@ -161,7 +165,10 @@ def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
 
 
 def describe_total(diff: Diff) -> str:
-    """Return in a sentence what all changes do together; empty for one change, or if none moves a score."""
+    """Return in a sentence what all changes do together.
+
+    It is empty for one change, or if none moves a score.
+    """
     if len(diff.findings) < _SEVERAL or not any(map(describe_movement, diff.findings)):
         return ""
     effect = describe_movement(diff.total) or "no score and no verdict moves"
@@ -209,7 +216,10 @@ def summary(diff: Diff) -> str:
 
 
 def _count_level(level: Bump, findings: Iterable[DiffFinding]) -> str:
-    """Return how many findings have a level, and how many of these only a judge's replies can tell."""
+    """Return how many findings have a level.
+
+    It says how many of these only a judge's replies can tell.
+    """
     counts = Counter(finding.is_certain for finding in findings if finding.level is level)
     certain, possible = counts[True], counts[False]
     apart = f"{certain} certain, {possible} possible" if certain else f"{possible} possible"
@@ -252,7 +262,10 @@ def _describe_chance(asked: AskedChange) -> str:
 
 
 def describe_flip(flip: FlippedVerdict) -> tuple[str, ...]:
-    """Return the question of a verdict that flips, both scores, both verdicts, and the check that asks."""
+    """Return the cells of a verdict that flips.
+
+    They are its question, both scores, both verdicts, and the check that asks.
+    """
     score = f"{_score_text(flip.old_score)} → {_score_text(flip.new_score)}"
     verdict = f"{flip.old_verdict} → {flip.new_verdict}"
     return make_excerpt(flip.id, _ID_LIMIT), score, verdict, make_excerpt(flip.check, _ID_LIMIT)
@@ -335,7 +348,10 @@ def _describe_verdict(verdict: Verdict, score: Fraction | None) -> str:
 
 
 def _describe_judgements(witness: Witness) -> str:
-    """Return under which scores of judges that is so, and how far the score moves whatever they are."""
+    """Return under which scores of judges that is so.
+
+    It also says how far the score moves whatever they are.
+    """
     if not witness.judged:
         return ""
     by_check = groupby(witness.judged, key=lambda one: one.check)
@@ -403,7 +419,10 @@ def _shift_clause(shift: Fraction | None) -> str:
 
 
 def describe_example(example: MovedOutput) -> tuple[str, ...]:
-    """Return the question of an output, its scores, its verdicts where both are known, and its line."""
+    """Return the cells of an output that moved.
+
+    They are its question, its scores, its verdicts where both are known, and its line.
+    """
     old, new = example.old_verdict, example.new_verdict
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"
     place = f"line {example.place.line}" if example.place.line else ""

@@ -1,4 +1,7 @@
-"""Renders findings of validation and of releases as text, with the source line that each is about."""
+"""Renders findings of validation and of releases as text.
+
+Each has the source line that it is about.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,10 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> Iterator[str]:
-    """Return the findings of a file; of those of one rule the first, and how many more there are."""
+    """Return the findings of a file.
+
+    Of those of one rule it shows the first, and how many more there are.
+    """
     counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
     shown = (
         findings
@@ -131,7 +137,10 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
 
 
 def text_verification(result: Verification, screen: Screen = PAPER) -> str:
-    """Return what `verify` or `lock --check` found, in the layout of validate, and how much was checked."""
+    """Return what `verify` or `lock --check` found, and how much was checked.
+
+    The layout is that of validate.
+    """
     end = screen.wrap(summarize_verification(result), part=None if result.findings else Part.PATCH)
     return join_blocks(format_groups(result.findings, screen), end)
 

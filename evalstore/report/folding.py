@@ -39,7 +39,10 @@ def measure_columns(text: str) -> int:
 
 
 def fold_command(command: str, width: int) -> list[str]:
-    """Return a command in lines of at most `width` columns that can be pasted; no word of it is cut."""
+    """Return a command in lines that can be pasted.
+
+    They have at most `width` columns, but no word of the command is cut.
+    """
     if measure_columns(command) <= width:
         return [command]
     first, *words = _SHELL_WORD.findall(command)
@@ -58,7 +61,10 @@ def fold_text(text: str, width: int) -> str:
 
 
 def _fold_line(line: str, width: int) -> Iterator[str]:
-    """Yield a line in parts that fit, the later ones indented; only commands keep words that are too long."""
+    """Yield a line in parts that fit, the later ones indented.
+
+    Only commands keep words that are too long.
+    """
     if measure_columns(line) <= width:
         yield line
         return

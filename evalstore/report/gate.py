@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def text(result: GateResult, screen: Screen = PAPER) -> str:
-    """Return what the change does to the store, the texts of validate, verify and status, and the answer."""
+    """Return what the change does to the store, the three results, and the answer.
+
+    The results are the texts of validate, verify and status.
+    """
     return join_blocks(
         findings.format_groups(result.findings, screen),
         *(f"{name}\n{part}" for name, part in _list_parts(result, screen)),

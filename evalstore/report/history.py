@@ -42,7 +42,10 @@ _pick_score, _pick_pass_rate = attrgetter("score"), attrgetter("pass_rate")
 
 
 def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
-    """Return a table of scores and one of pass rates: a row for each run, a column for each release."""
+    """Return a table of scores and one of pass rates.
+
+    A run has a row, and a release has a column.
+    """
     blocks = [
         *_format_tables("score, points of 100", history, _pick_score, screen.width),
         *_format_tables("passes, of 100", history, _pick_pass_rate, screen.width),
@@ -104,14 +107,20 @@ def document(history: ScoreHistory) -> dict[str, Any]:
 
 
 class _HistoryStep(NamedTuple):
-    """A release that changed something: who released it and when, what changed, and the diff of it."""
+    """A release that changed something.
+
+    It has who released it and when, what changed, and the command for the diff of it.
+    """
 
     title: str
     findings: Sequence[DiffFinding]
     command: str
 
     def list_edits(self) -> list[str]:
-        """Return the first edits in words, those first that need the higher bump, and how many more there are."""
+        """Return the first edits in words, and how many more there are.
+
+        Those that need the higher bump come first.
+        """
         words = [one.message for one in sort_by_level(self.findings)]
         more = len(words) - _EDITS
         return [*words[:_EDITS], *([f"{more:,} more"] if more > 0 else [])]
@@ -187,7 +196,10 @@ def _list_marks(history: ScoreHistory) -> list[str]:
 
 
 def list_notes(history: ScoreHistory) -> Iterator[str]:
-    """Yield what else a reader should know: what is missing, and what a run gets now but did not then."""
+    """Yield what else a reader should know.
+
+    That is what is missing, and what a run gets now but did not then.
+    """
     for run in history.runs:
         yield from _note_coverage(run)
         yield from _note_cells(run, history.versions)
@@ -230,7 +242,7 @@ def _note_drift(run: ScoredRun, cell: RunTotals | None) -> Iterator[str]:
 
 
 def _note_cells(run: ScoredRun, versions: Sequence[str]) -> Iterator[str]:
-    """Yield the releases under which the mean of a run is one of fewer gradings than were asked for."""
+    """Yield the releases under which a run's mean has fewer gradings than were asked for."""
     partial = []
     for cell, version in zip(run.cells, versions, strict=True):
         if cell.score is not None and cell.coverage.graded < cell.coverage.asked:

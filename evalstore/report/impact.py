@@ -27,7 +27,10 @@ _BUMP_LEVELS = 3  # patch, minor and major
 
 
 class _GraphArrow(NamedTuple):
-    """An arrow from an artifact to one that refers to it: all pins joined, and whether one of them floats."""
+    """An arrow from an artifact to one that refers to it.
+
+    All pins are joined; `floats` says whether one of them floats.
+    """
 
     target: str
     user: str
@@ -36,7 +39,10 @@ class _GraphArrow(NamedTuple):
 
 
 def text(impact: Impact, screen: Screen = PAPER) -> str:
-    """Return tables of the direct references, of those through them, and of the releases that refer to it."""
+    """Return tables of what refers to the artifact.
+
+    They have the direct references, those through them, and the releases that refer to it.
+    """
     artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
         return "\n".join([f"nothing refers to {artifact}", *screen.wrap(*impact.notes)])
@@ -55,7 +61,10 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
 
 
 def dot(impact: Impact) -> str:
-    """Return a graph in Graphviz's DOT: an arrow to who refers, dashed where the reference floats."""
+    """Return a graph in Graphviz's DOT.
+
+    An arrow leads to who refers; it is dashed where the reference floats.
+    """
     lines = [
         f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()
     ]
@@ -68,7 +77,10 @@ def dot(impact: Impact) -> str:
 
 
 def mermaid(impact: Impact) -> str:
-    """Return the nearest references as a Mermaid block for a pull request; dotted where they float."""
+    """Return the nearest references as a Mermaid block for a pull request.
+
+    Their arrows are dotted where they float.
+    """
     arrows = list(_graph_arrows(impact))
     nearest = arrows[:_ARROWS_LIMIT]
     nodes = {impact.name, *(arrow.user for arrow in nearest), *(arrow.target for arrow in nearest)}

@@ -1,9 +1,10 @@
-"""Writes a result as plain data for JSON: the fields of its values by type, under the keys of a table.
+"""Writes a result as plain data for JSON.
 
-A class without a row in `KEYS` is written with all its fields. A row lists keys, each with the
-attribute that it shows where that has another name (`from=origin.old`). Of a path, an attribute of
-None is None. Behind it, `?` writes None for what is empty, `!` leaves the key out where it is None,
-`~` rounds, and `#` counts. A mapping within a row has keys that are computed.
+It has the fields of the result's values by type, under the keys of a table. A class without a row
+in `KEYS` is written with all its fields. A row lists keys, each with the attribute that it shows
+where that has another name (`from=origin.old`). Of a path, an attribute of None is None. Behind it,
+`?` writes None for what is empty, `!` leaves the key out where it is None, `~` rounds, and `#`
+counts. A mapping within a row has keys that are computed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ def _write_message(finding: Any) -> str:
 
 
 def write_json_value(value: Any) -> Any:
-    """Return a value as plain data: an enum, path, version or day as text, a fraction as a decimal."""
+    """Return a value as plain data.
+
+    An enum, a path, a version or a day is its text, and a fraction is a decimal.
+    """
     if type(value) in _PLAIN:
         return value
     if isinstance(value, _AS_TEXT):
@@ -68,7 +72,10 @@ def write_json_value(value: Any) -> Any:
 
 
 def write_json_number(name: str, value: Fraction | None) -> dict[str, Any]:
-    """Return `{name: 0.666666666667, name_exact: "2/3"}`, where the decimal is exact without `name_exact`."""
+    """Return `{name: 0.666666666667, name_exact: "2/3"}`.
+
+    Where the decimal is exact, `name_exact` is left out.
+    """
     if value is None:
         return {name: None}
     decimal = format_decimal(value)

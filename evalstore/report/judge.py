@@ -1,4 +1,7 @@
-"""Renders how well a judge agrees with labels and with its examples, and the calls that are planned."""
+"""Renders how well a judge agrees with labels and with its examples.
+
+It also renders the calls that are planned.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ _KAPPA_WORDS = (
 
 
 def text(agreement: Agreement, screen: Screen = PAPER) -> str:
-    """Return labels against verdicts, the rates, the disagreements, and the diff of the judge's file."""
+    """Return labels against verdicts, the rates and the disagreements.
+
+    The diff of the judge's file comes last.
+    """
     head = f"{make_printable(agreement.judge.ref)}   {_describe_rows(agreement)}"
     many = ", too many for --check" if agreement.misses_many else ""
     return join_blocks(
@@ -99,7 +105,10 @@ def document(agreement: Agreement) -> dict[str, Any]:
 
 
 def html(agreement: Agreement) -> str:
-    """Return a page of its own: a picture of labels against verdicts, the rates, and where they differ."""
+    """Return a page of its own.
+
+    It has a picture of labels against verdicts, the rates, and where they differ.
+    """
     from evalstore.report.pages.agreement import write_page
 
     counts = agreement.confusion
@@ -248,7 +257,10 @@ def _describe_failed_example(one: GradedExample) -> str:
 
 
 def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
-    """Return the examples that do not get what they expect, and those that were not graded, if any."""
+    """Return the examples that do not get what they expect, if any.
+
+    Those that were not graded follow.
+    """
     ref, count = make_printable(results.ref), count_noun(len(results.examples), "example")
     failed = [one for one in results.examples if one.is_failed]
     ungraded = [one for one in results.examples if one.result is None]

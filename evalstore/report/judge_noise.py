@@ -18,7 +18,10 @@ _EXAMPLE = 100
 
 
 def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
-    """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
+    """Return the two numbers, and what they mean for a mean score.
+
+    The outputs that differ most and the diff follow.
+    """
     reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
     deviation = (
         f"standard deviation  {noise.deviation * 100:>5.1f}     points of 100, of one judgement"

@@ -1,4 +1,7 @@
-"""Renders what another model does to a judge: agreement, flips, shifts, rates, and the judge's file."""
+"""Renders what another model does to a judge.
+
+It shows agreement, flips, shifts, rates, and the judge's file.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _MODEL, _NAME, _REASON = 30, 24, 40
 
 
 def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
-    """Return how both models agree, which verdicts flip, how means move, both rates, and the diff."""
+    """Return how both models agree, which verdicts flip, and how means move.
+
+    Both rates and the diff follow.
+    """
     return join_blocks(
         _head_lines(moved, screen),
         _agreement_lines(moved.judgements.verdicts),

@@ -59,7 +59,10 @@ def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
 
 
 def list_rules(entry: ReleaseLogEntry) -> str:
-    """Return the rules of a release's changes by level, as in `major: check-added (2); minor: …`."""
+    """Return the rules of a release's changes by level.
+
+    An example: `major: check-added (2); minor: …`.
+    """
     parts = []
     for level, rules in groupby(entry.rules, key=lambda rule: rule[1]):
         names = ", ".join(_rule_count(rule, count) for rule, _, count in rules)

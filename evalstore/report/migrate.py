@@ -1,4 +1,7 @@
-"""Renders a migration: its JSON document, which is complete, and its text and Markdown, which are cut."""
+"""Renders a migration.
+
+Its JSON document is complete, and its text and Markdown are cut.
+"""
 
 from __future__ import annotations
 
@@ -115,10 +118,10 @@ def _detection_lines(group: SourceGroup, screen: Screen) -> Iterator[str]:
 def _remark_lines(
     report: MigrationReport, groups: Sequence[SourceGroup], screen: Screen
 ) -> Iterator[str]:
-    """Yield the remarks of each source; where many sources have some, each reason once, summed over them.
+    """Yield the remarks of each source.
 
-    What sources were recognised as comes first, once for all that are alike; at each where it is
-    doubtful.
+    Where many sources have some, each reason comes once, summed over them. What sources were
+    recognised as comes first, once for all that are alike; at each where it is doubtful.
     """
     if not is_repeated(report):
         sure = [group.source for group in groups if group.source.format and not group.source.also]
@@ -159,7 +162,10 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
 
 
 def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
-    """Return the lines of a remark, of which the first begins with its outcome; an empty remark has none."""
+    """Return the lines of a remark, of which the first begins with its outcome.
+
+    An empty remark has no lines.
+    """
     return [*(screen.paint_words(line, _OUTCOMES) for line in lines[:1]), *lines[1:]]
 
 

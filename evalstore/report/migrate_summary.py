@@ -39,7 +39,10 @@ class MigrationRemark:
     entries: tuple[MigrationEntry, ...]
 
     def describe_lines(self, file: str) -> str:
-        """Return the first lines of its entries; those in a file other than `file` with their name."""
+        """Return the first lines of its entries.
+
+        Those in a file other than `file` come with its name.
+        """
         own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
         far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
         noun = "lines" if len(own) > 1 else "line"
@@ -60,7 +63,10 @@ class SourceGroup(NamedTuple):
 
 
 class ReasonTotal(NamedTuple):
-    """A reason with its number of entries and files and its first place; or the count of further reasons."""
+    """A reason with its number of entries and files and its first place.
+
+    The last may be the count of further reasons.
+    """
 
     outcome: str
     entries: int
@@ -78,7 +84,10 @@ def group_by_source(report: MigrationReport) -> list[SourceGroup]:
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
-    """Return the reasons of entries, each once with its entries; one that bears on no outcome is a note."""
+    """Return the reasons of entries, each once with its entries.
+
+    One that bears on no outcome is a note.
+    """
     by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
@@ -88,7 +97,10 @@ def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
 
 
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
-    """Yield the reasons over all sources: the worst outcome first, of each those about the most files."""
+    """Yield the reasons over all sources.
+
+    The worst outcome comes first, and of each outcome the reasons about the most files.
+    """
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in (*reversed(OUTCOMES), _NOTE):
         ranking = [remark for remark in remarks if remark.outcome == outcome]
@@ -106,7 +118,10 @@ def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
 
 
 def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
-    """Return a row for each format, as `HEAD` names its cells; a last row for all where there are several."""
+    """Return a row for each format, as `HEAD` names its cells.
+
+    Where there are several, the last row is for all.
+    """
     by_format: dict[str, list[SourceGroup]] = {}
     for group in groups:
         by_format.setdefault(group.source.format or "no format", []).append(group)
@@ -115,7 +130,10 @@ def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
 
 
 def count_outcomes(entries: Iterable[MigrationEntry]) -> dict[str, int]:
-    """Return how many entries have each outcome; a whole file that is set aside counts as its cases do."""
+    """Return how many entries have each outcome.
+
+    A whole file that is set aside counts as its cases do.
+    """
     counts = dict.fromkeys(OUTCOMES, 0)
     for entry in entries:
         counts[str(entry.outcome)] += entry.number

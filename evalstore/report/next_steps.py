@@ -1,4 +1,7 @@
-"""Says what to do next after a result: commands that work as written, by a table of results' classes."""
+"""Says what to do next after a result.
+
+It gives commands that work as written, by a table of results' classes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ _MOVE_PINS = "evalstore bump --all --dependents"
 
 
 def find_next_steps(result: Any) -> list[str]:
-    """Return the commands that lead on from a result, the next one first; empty where nothing does."""
+    """Return the commands that lead on from a result, the next one first.
+
+    It is empty where none does.
+    """
     finder = FINDERS.get(type(result).__name__)
     return list(finder(result)) if finder else []
 
@@ -62,7 +68,10 @@ def _try_example(example: ExampleRun, folder: str) -> Iterator[str]:
 
 
 def _name_top(path: str) -> str:
-    """Return what to add for a file: its folder within the store, or outside of it the file itself."""
+    """Return what to add for a file.
+
+    That is its folder within the store, or outside of the store the file itself.
+    """
     return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
 
 

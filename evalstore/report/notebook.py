@@ -1,4 +1,7 @@
-"""Shows a result in a notebook: its page in a frame, so that no style or script reaches the notebook."""
+"""Shows a result in a notebook.
+
+Its page is in a frame, so that no style or script reaches the notebook.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ def _write_diff(diff: Diff) -> str:
 
 
 def write_audit(audit: Audit, links: Mapping[str, str] | None = None, trail: str = "") -> str:
-    """Return the page of an audit; `links` lead to the pages of releases' steps, `trail` to its site."""
+    """Return the page of an audit.
+
+    `links` lead to the pages of releases' steps, `trail` to its site.
+    """
     from evalstore.audits.conditions import AuditReport
     from evalstore.report.audit_report import html
 

@@ -1,4 +1,7 @@
-"""Defines `Problem` and `ProblemReport`, which every CI format renders; their texts are not escaped."""
+"""Defines `Problem` and `ProblemReport`, which every CI format renders.
+
+Their texts are not escaped.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,10 @@ def _locate_problem(problem: Problem, locate: Callable[[str], str]) -> Problem:
 
 
 def strip_revision(file: str) -> str:
-    """Return the path of a file within its repository, without the tag or commit that it was read from."""
+    """Return the path of a file within its repository.
+
+    The tag or commit that it was read from is left out.
+    """
     return _REVISION.sub("", file, count=1)
 
 

@@ -52,7 +52,10 @@ _CLAIMS = {
 
 
 def text(report: RecordReport, screen: Screen = PAPER) -> str:
-    """Return the change in a sentence, both means, what else there is, and the answers to conditions."""
+    """Return the change in a sentence, both means, and what else there is.
+
+    The answers to conditions come last.
+    """
     limit = None if screen.whole else _SHOWN
     blocks: list[Sequence[str]] = []
     for one, (title, facts) in zip(report.all, _list_titled_facts(report, limit), strict=True):
@@ -152,7 +155,10 @@ def _list_titled_facts(report: RecordReport, limit: int | None) -> list[tuple[st
 
 
 def _list_all_rows(report: RecordReport) -> list[tuple[str, ...]]:
-    """Return the rows of each comparison; the baseline that they have in common is the first one's."""
+    """Return the rows of each comparison.
+
+    The baseline that they have in common is the first one's.
+    """
     rows = [*list_rows(report.comparison)]
     for one in report.others:
         rows += [*list_rows(one.comparison)][1:]
@@ -160,7 +166,10 @@ def _list_all_rows(report: RecordReport) -> list[tuple[str, ...]]:
 
 
 def write_sentence(found: RecordComparison) -> str:
-    """Return how the score moved on the pairs, and whether that could be chance; for each configuration."""
+    """Return how the score moved on the pairs, and whether that could be chance.
+
+    Each configuration has a sentence.
+    """
     parts: list[tuple[str, RecordComparison | RecordSeries]] = [("The score", found)]
     if found.series:
         parts = [(make_excerpt(one.name, _NAME), one) for one in found.series]
@@ -191,7 +200,10 @@ def _describe_move(delta: Fraction) -> str:
 
 
 def _describe_hidden(found: RecordComparison) -> str:
-    """Return that one record graded what the other had nothing to grade of, where that is of many pairs."""
+    """Return that one record graded what the other had nothing to grade of.
+
+    It is empty unless that is of many pairs.
+    """
     if found.emptied <= MAX_UNGRADED * found.pairs:
         return ""
     return (
@@ -224,7 +236,10 @@ def list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
 def _list_change_rows(
     found: RecordComparison, changes: tuple[RecordChange, RecordChange], series: str
 ) -> Iterator[tuple[str, ...]]:
-    """Yield both means, their difference and its interval, of all pairs or of one configuration's."""
+    """Yield both means, their difference and its interval.
+
+    They are of all pairs, or of one configuration's.
+    """
     is_one_file = found.names != RECORD_NAMES
     for name, side, end in zip(found.names, (found.a, found.b), "ab", strict=True):
         means = (format_percent(getattr(change, end)) for change in changes)

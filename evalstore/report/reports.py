@@ -51,7 +51,10 @@ _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 
 
 def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
-    """Return a result as problems whose files `locate` names; for the classes of `PROBLEM_REPORTS`."""
+    """Return a result as problems whose files `locate` names.
+
+    The result is of one of the classes in `PROBLEM_REPORTS`.
+    """
     return locate_problems(PROBLEM_REPORTS[type(result).__name__](result), locate)
 
 
@@ -192,7 +195,10 @@ def _report_verification(result: Verification) -> ProblemReport:
 
 
 def _place_on_disk(problem: Problem) -> Problem:
-    """Return the problem at the artifact's file where its place is a tag, which no working tree has."""
+    """Return the problem at the artifact's file where its place is a tag.
+
+    No working tree has a tag.
+    """
     if not problem.place or not problem.place.file.startswith("refs/tags/"):
         return problem
     tag = _TAG.match(problem.place.file)

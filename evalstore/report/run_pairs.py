@@ -84,7 +84,10 @@ def prepare_pages(reader: PairReader, tags: Mapping[str, Sequence[str]]) -> RowP
 def _list_facts(
     comparison: RecordComparison, runs: tuple[Run, Run], gap: str, limit: int | None
 ) -> Iterator[str]:
-    """Yield what an audit of records says, the tokens of the judges in each run, and why no edit is named."""
+    """Yield what an audit of records says, and the tokens of the judges in each run.
+
+    Why no edit is named comes last.
+    """
     yield from list_facts(comparison, limit)
     for name, run in zip("AB", runs, strict=True):
         if usage := describe_usage(run):
@@ -162,7 +165,10 @@ def _format_check(
     screen: Screen,
     margin: str,
 ) -> Iterator[str]:
-    """Yield what both runs said of a check: the verdicts, and below them the reasons (a judge: its words)."""
+    """Yield what both runs said of a check.
+
+    They are the verdicts, and below them the reasons (of a judge, its words).
+    """
     states = " \u2192 ".join(map(_format_check_state, (old, new)))
     yield f"{margin}{make_excerpt(id_, _CHECK)}  {states}"
     for name, one in (("A", old), ("B", new)):

@@ -1,4 +1,7 @@
-"""Renders the score of a run: a table of its checks, and of a stored run the outputs that went worst."""
+"""Renders the score of a run.
+
+It has a table of its checks, and of a stored run the outputs that went worst.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ _REASON = 200
 
 
 def text(run: Run, screen: Screen = PAPER) -> str:
-    """Return the score, what it was measured with, and a line for each check that did not pass everywhere."""
+    """Return the score, what it was measured with, and the checks in trouble.
+
+    Each check that did not pass everywhere has a line.
+    """
     return "\n".join(_run_lines(run, screen))
 
 
@@ -125,7 +131,7 @@ def _list_check_cells(id_: str, check: CheckSummary) -> tuple[str, ...]:
 
 
 def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) -> Iterator[str]:
-    """Yield the pass rate of each judged check as it was judged, and without the errors of its judge."""
+    """Yield the pass rate of each judged check, with and without its judge's errors."""
     if not corrections:
         return
     yield ""
@@ -176,7 +182,10 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
 
 
 def _find_reason(row: GradedRow) -> str:
-    """Return why an output did not pass: what its first check that did not says, the failed ones first."""
+    """Return why an output did not pass.
+
+    It is what the first check says that did not, the failed ones first.
+    """
     ranked = sorted(
         (check for check in row.checks if check.verdict in _PARTS_OF_WORST),
         key=lambda one: list(_PARTS_OF_WORST).index(one.verdict),

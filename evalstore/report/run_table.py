@@ -37,7 +37,10 @@ _REST = "… (cut; --format json has all of it)"
 
 
 def write_table(view: RunView) -> str:
-    """Return the outputs that were asked for, in the order of the view, then the questions without one."""
+    """Return the outputs that were asked for, then the questions without one.
+
+    Outputs are in the order of the view.
+    """
     rows = [_make_row(view, row) for row in view.rows]
     for id_, reason in list_missing(view):
         rows.append({"id": id_, "verdict": _NO_OUTPUT, "reason": reason})
@@ -72,7 +75,10 @@ def _write_score(score: Fraction | None) -> _Cell:
 
 
 def _guard_cell(cell: _Cell) -> _Cell:
-    """Return a cell as text that no spreadsheet runs or splits and no terminal obeys; numbers stay."""
+    """Return a cell as text that no spreadsheet runs or splits and no terminal obeys.
+
+    Numbers stay as they are.
+    """
     if not isinstance(cell, str):
         return cell
     text = "".join(map(_show_control, cell.replace("\r\n", "\n")))

@@ -40,7 +40,10 @@ _FOUND = re.compile(r"found '(.+)'", re.DOTALL)
 
 
 def text(view: RunView, screen: Screen = PAPER) -> str:
-    """Return what the run came to, a block for each output, the worst first, and what has no output."""
+    """Return what the run came to, and a block for each output, the worst first.
+
+    What has no output comes last.
+    """
     shown = view.rows if screen.whole else view.rows[:_SHOWN]
     blocks = (_format_row(view, row, screen) for row in shown)
     tail = [*_format_missing(view, screen), *_format_rest(view, len(shown), screen)]

@@ -51,14 +51,20 @@ def describe_score(run: Run) -> str:
 
 
 def describe_coverage(run: Run) -> str:
-    """Return how many of the gradings that the rubrics ask for were made, and which checks made none."""
+    """Return how many of the gradings that the rubrics ask for were made.
+
+    It names the checks that made none.
+    """
     names = [make_excerpt(id_, SHORT_EXCERPT) for id_ in run.empty_checks]
     empty = f"; {join_names(names, _NAMED)} had nothing to grade on any output" if names else ""
     return f"{run.coverage}{empty}"
 
 
 def describe_usage(run: Run) -> str:
-    """Return the tokens of the judges' replies, and what the run's own cost; empty where nobody says."""
+    """Return the tokens of the judges' replies, and what the run's own cost.
+
+    It is empty where no reply says so.
+    """
     read, written = (
         int(run.harness.get(f"replies_{name}_tokens", 0)) for name in ("prompt", "completion")
     )
@@ -125,7 +131,10 @@ def describe_run(view: RunView) -> Iterator[str]:
 
 
 def _describe_series(series: Sequence[SeriesMean]) -> Iterator[str]:
-    """Yield the mean of each configuration, and how far it lies from the one that it is held against."""
+    """Yield the mean of each configuration, and how far it is from the baseline.
+
+    The baseline is the one that it is held against.
+    """
     names = [make_excerpt(one.name, SHORT_EXCERPT) or "(none)" for one in series]
     base = next(name for name, one in zip(names, series, strict=True) if one.is_baseline)
     for name, one in zip(names, series, strict=True):
@@ -173,7 +182,10 @@ def describe_choice(view: RunView) -> str:
 
 
 def describe_correction(share: CorrectedShare) -> Iterator[str]:
-    """Yield a pass rate as it was judged, as it is without the judge's errors, and the interval of that."""
+    """Yield a pass rate as it was judged, and without the judge's errors.
+
+    The interval of the second comes last.
+    """
     yield f"{share.judged * 100:.2f}"
     yield f"{share.share * 100:.2f}"
     yield format_interval(share.interval)

@@ -18,7 +18,10 @@ _LEAST = 20  # columns for the line itself, however narrow the screen
 def format_excerpt(
     source: SourceLine, line: int, part: Part, screen: Screen, indent: str
 ) -> list[str]:
-    """Return the line after its number, and below it carets in the colour of `part` under what is marked."""
+    """Return the line after its number, and below it carets under what is marked.
+
+    The carets have the colour of `part`.
+    """
     number = str(line)
     room = max(screen.width - len(indent) - len(number) - len(" | "), _LEAST)
     cells = [_make_cell(source.text, index) for index in range(len(source.text))]
@@ -42,7 +45,10 @@ def format_excerpt(
 
 
 def _make_cell(text: str, index: int) -> str:
-    """Return a character as it is shown: a tab as blanks, a control character or CI command escaped."""
+    """Return a character as it is shown.
+
+    A tab becomes blanks; a control character or a CI command is escaped.
+    """
     character = text[index]
     if character == "\t":
         return _TAB
@@ -53,7 +59,10 @@ def _make_cell(text: str, index: int) -> str:
 
 
 def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int, int]:
-    """Return the part of the cells that fits into `room` columns, with the marked ones if they fit."""
+    """Return the part of the cells that fits into `room` columns.
+
+    The marked ones are in it if they fit.
+    """
     ends = list(accumulate(map(measure_columns, cells), initial=0))
     if ends[-1] <= room:
         return 0, len(cells)

@@ -23,7 +23,10 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
 def text(status: Status, screen: Screen = PAPER) -> str:
-    """Return a line for each artifact, those not ok first, its details, a summary, and the next command."""
+    """Return a line for each artifact, those not ok first, with its details.
+
+    A summary and the next command follow.
+    """
     end = screen.wrap(*_summary_sentences(status))
     if not status.artifacts:
         return "\n".join([*end, *_lines_of_finding(status, screen)])

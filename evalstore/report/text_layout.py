@@ -1,4 +1,7 @@
-"""Formats numbers, lists, sentences, tables and JSON documents as text, for a `Screen` of some width."""
+"""Formats values as text, for a `Screen` of some width.
+
+It formats numbers, lists, sentences, tables and JSON documents.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,10 @@ class Screen(NamedTuple):
     def wrap(
         self, *sentences: str, lead: str = "", inner: str = "  ", part: Part | None = None
     ) -> list[str]:
-        """Return sentences in lines that fit, in the colour of a part, as `wrap_lines` breaks them."""
+        """Return sentences in lines that fit, in the colour of a part.
+
+        `wrap_lines` breaks them.
+        """
         lines = wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)
         return [self.paint(part, line) for line in lines]
 
@@ -111,12 +117,18 @@ class Screen(NamedTuple):
         )
 
     def paint_change(self, line: str) -> str:
-        """Return a line whose first signed number, unless it is 0, has the colour of a loss or a gain."""
+        """Return a line whose first signed number has the colour of a loss or a gain.
+
+        A 0 has no colour.
+        """
         sides = {"-": Part.OLD, "+": Part.NEW}
         return re.sub(_CHANGE, lambda found: self.paint(sides[found[1]], found[0]), line, count=1)
 
     def paint_verb(self, line: str) -> str:
-        """Return a line in which the first word, which says what was done, has the colour of success."""
+        """Return a line in which the first word has the colour of success.
+
+        That word says what was done.
+        """
         verb, blank, rest = line.partition(" ")
         return self.paint(Part.VERB, verb) + blank + rest
 
@@ -135,7 +147,10 @@ class Screen(NamedTuple):
         return fold_text(text, self.width) if self.fits else text
 
     def fold(self, command: str, margin: int = 0) -> list[str]:
-        """Return a command in lines that fit next to a margin and can be pasted; one on endless screens."""
+        """Return a command in lines that fit next to a margin and can be pasted.
+
+        On an endless screen it is one line.
+        """
         return fold_command(command, self.width - margin) if self.fits else [command]
 
 
@@ -159,7 +174,10 @@ def join_names(words: Iterable[str], limit: int | None = None) -> str:
 
 
 def join_blocks(*blocks: str | Iterable[str]) -> str:
-    """Return blocks, each a text or lines, with a blank line between two; one without a text is left out."""
+    """Return blocks, each a text or lines, with a blank line between two.
+
+    A block without a text is left out.
+    """
     texts = (block if isinstance(block, str) else "\n".join(block) for block in blocks)
     return "\n\n".join(filter(None, texts))
 
@@ -191,7 +209,10 @@ def _keep_commands_whole(sentence: str) -> str:
 
 
 def format_percent(value: Fraction | None, digits: int = 2) -> str:
-    """Return a share of 1 in hundredths, `66.67`; `-` for None. Only all is `100.00`, and only nothing `0.00`."""
+    """Return a share of 1 in hundredths, `66.67`, or `-` for None.
+
+    Only all is `100.00`, and only nothing `0.00`.
+    """
     if value is None:
         return "-"
     found, least = float(value) * 100, 10**-digits / 2
@@ -223,12 +244,18 @@ def _make_row_printable(row: Sequence[str]) -> Sequence[str]:
 def wrap_columns(
     rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()
 ) -> list[str]:
-    """Return the lines of `format_columns`; the last cell of a row that is too wide goes on below itself."""
+    """Return the lines of `format_columns`.
+
+    The last cell of a row that is too wide goes on below itself.
+    """
     return [line for row in wrap_rows(rows, width, right) for line in row.split("\n")]
 
 
 def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
-    """Return a text for each row, of one line, or of several where its last cell goes on below itself."""
+    """Return a text for each row.
+
+    It has one line, or several where its last cell goes on below itself.
+    """
     lines = format_columns(rows, right).split("\n")
     margin = len(format_columns([(*row[:-1], "x") for row in rows], right).partition("\n")[0]) - 1
     if width - margin < _LEAST_WIDTH:
@@ -242,7 +269,10 @@ def _wrap_last_cell(line: str, margin: int, width: int) -> str:
 
 
 def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
-    """Return a sentence next to its lead, wrapped; below it where the lead is wider than half the screen."""
+    """Return a sentence next to its lead, wrapped.
+
+    It is below the lead where that is wider than half the screen.
+    """
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
     lines = screen.wrap(sentence, lead=first or lead, inner=" " * margin)
@@ -250,7 +280,10 @@ def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
 
 
 def dump_json(document: Any) -> str:
-    """Return the document in ASCII, with `##` escaped: in a log it starts a command of a CI system."""
+    """Return the document in ASCII, with `##` escaped.
+
+    In a log, `##` starts a command of a CI system.
+    """
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)

@@ -42,7 +42,10 @@ class Line(NamedTuple):
 
 
 def compare_values(old: Any, new: Any, width: int) -> list[Line]:
-    """Return how two plain values differ, None being absent, in lines of at most `width` characters."""
+    """Return how two plain values differ, in lines of at most `width` characters.
+
+    None is an absent value.
+    """
     before, after = _value_lines(old), _value_lines(new)
     if before == after:
         return []
@@ -55,7 +58,10 @@ def compare_values(old: Any, new: Any, width: int) -> list[Line]:
 
 
 def format_one_line(old: Any, new: Any, width: int) -> str | None:
-    """Return `old → new` where both are short and single; None where they are not, or where one is absent."""
+    """Return `old → new` where both are short and single.
+
+    It is None where they are not, or where one is absent.
+    """
     before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
@@ -110,7 +116,10 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
 
 
 def _strip_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Cut the common first lines of two texts, but for the last of them, and all lines beyond the limit."""
+    """Cut the common first lines of two texts, and all lines beyond the limit.
+
+    The last of the common lines stays.
+    """
     cut = max(0, count_common_prefix(old, new) - _VALUE_CONTEXT)
     return old[cut : cut + _READ_LIMIT], new[cut : cut + _READ_LIMIT]
 

@@ -32,7 +32,10 @@ def format_value_outline(value: Any, short: int) -> Iterator[str]:
 
 
 def format_flow(value: Any) -> str:
-    """Write a value on one line, as YAML does; a text is quoted only where YAML could read another value."""
+    """Write a value on one line, as YAML does.
+
+    A text is quoted only where YAML could read another value.
+    """
     if isinstance(value, dict):
         return (
             "{"

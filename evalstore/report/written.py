@@ -1,4 +1,7 @@
-"""Renders in a few lines what a command wrote or listed: a store, a file, a site, an export, a lock."""
+"""Renders in a few lines what a command wrote or listed.
+
+That is a store, a file, a site, an export or a lock.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,10 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
 
 
 def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
-    """Return a line for each reference that is new, moved or removed, and how many the lock holds."""
+    """Return a line for each reference that is new, moved or removed.
+
+    It also says how many the lock holds.
+    """
     rows = [
         *(_reference_row(reference) for reference in result.refs if reference.changed),
         *(("-", ref, "") for ref in result.removed),

@@ -1,4 +1,7 @@
-"""Renders a list of problems for CI systems and reviewers: a table of formats, each a module here."""
+"""Renders a list of problems for CI systems and reviewers.
+
+It is a table of formats; each is a module here.
+"""
 
 from __future__ import annotations
 

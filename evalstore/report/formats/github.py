@@ -1,4 +1,7 @@
-"""Renders problems as annotations of GitHub Actions, errors first; only it writes workflow commands."""
+"""Renders problems as annotations of GitHub Actions, errors first.
+
+Only this module writes workflow commands.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ _PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
 
 
 def render(report: ProblemReport) -> str:
-    """Return a workflow command for each problem, then the summary and the remarks as plain lines."""
+    """Return a workflow command for each problem, then the summary and the remarks.
+
+    These last are plain lines.
+    """
     lines = [f"evalstore {report.command}: {report.summary}", *report.remarks]
     return "\n".join(
         [
@@ -28,7 +34,10 @@ def render(report: ProblemReport) -> str:
 
 
 def format_annotation(error: EvalstoreError) -> str:
-    """Return an error as an annotation without a place, because the command found no line to show."""
+    """Return an error as an annotation without a place.
+
+    The command found no line to show.
+    """
     lines = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
     return format_workflow_command("error", {"title": "evalstore"}, lines)
 

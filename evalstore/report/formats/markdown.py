@@ -51,7 +51,10 @@ def render(report: ProblemReport) -> str:
 
 
 def escape_prose(text: str) -> str:
-    """Return text from outside as words of a paragraph: no markup, no HTML, no link, no mention, no emoji."""
+    """Return text from outside as words of a paragraph.
+
+    It has no markup, no HTML, no link, no mention and no emoji.
+    """
     broken = _REFERENCES.sub(lambda match: match[1] + _BREAK, make_printable(text))
     return _MARKUP.sub(r"\\\1", broken)
 

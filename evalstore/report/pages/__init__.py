@@ -1,1 +1,4 @@
-"""Writes results as HTML pages: one file each that loads nothing, runs only our script, and prints."""
+"""Writes results as HTML pages.
+
+Each is one file that loads nothing, runs only our script, and can be printed.
+"""

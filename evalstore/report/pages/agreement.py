@@ -1,4 +1,7 @@
-"""Writes how well a judge agrees with people as a page: labels against verdicts, rates, disagreements."""
+"""Writes how well a judge agrees with people as a page.
+
+It shows labels against verdicts, rates and disagreements.
+"""
 
 from __future__ import annotations
 

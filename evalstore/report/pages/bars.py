@@ -111,7 +111,10 @@ def limit_share(value: Fraction) -> Fraction:
 def _draw_whisker(
     ends: Sequence[Fraction], find_place: Callable[[Fraction], float]
 ) -> tuple[Shape, ...]:
-    """Draw a line with a cap at both ends; an end beyond 0 or 1 is cut there, and dashed instead."""
+    """Draw a line with a cap at both ends.
+
+    An end beyond 0 or 1 is cut there, and dashed instead of capped.
+    """
     low, high = (find_place(limit_share(end)) for end in ends)
     start, stop, shapes = low, high, list[Shape]()
     for end, place, inwards in ((ends[0], low, 1), (ends[1], high, -1)):

@@ -1,4 +1,7 @@
-"""Writes a comparison as a page: the bump, and each change with what it moves, why, and an example."""
+"""Writes a comparison as a page.
+
+It has the bump, and each change with what it moves, why, and an example.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ def write_page(diff: Diff, trail: str = "") -> str:
 
 
 def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]) -> str:
-    """Return the page of all comparisons of a store; `others` are artifacts that were not compared."""
+    """Return the page of all comparisons of a store.
+
+    `others` are artifacts that were not compared.
+    """
     found = [_prepare_diff(diff, _BUDGET // len(diffs)) for diff in diffs]
     lists = [one["found"] for one in found if one["found"]]
     rules = dict.fromkeys(rule for one in lists for rule in one.rules.splitlines(keepends=True))
@@ -203,7 +209,10 @@ def prepare_edit(source: EditSource, links: Mapping[str, str], files: EditFiles)
 
 
 def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict[str, Any]:
-    """Return what one edit changed in words, with its rule, and the lines that changed, and where."""
+    """Return what one edit changed in words, with its rule, and the changed lines.
+
+    It also says where they are.
+    """
     return {
         "message": finding.message,
         "rule": finding.rule,
@@ -213,7 +222,10 @@ def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict
 
 
 def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None) -> dict[str, Any]:
-    """Return the changed lines, the place, and the commit's page; a value on one line with its context."""
+    """Return the changed lines, the place, and the commit's page.
+
+    A value on one line comes with its context.
+    """
     excerpts = [files.excerpts.get(place) for place in (finding.old, finding.new) if place]
     values = [value for value in (finding.before, finding.after) if value is not None]
     is_short = not any(isinstance(value, list | dict) or "\n" in str(value) for value in values)
@@ -227,7 +239,10 @@ def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None
 
 
 def _mark_excerpts(finding: DiffFinding, files: EditFiles) -> list[tuple[str, str]]:
-    """Return the lines around an edit with their numbers: the old line, and the new one in context."""
+    """Return the lines around an edit with their numbers.
+
+    They are the old line, and the new one in context.
+    """
     old, new = (files.excerpts.get(one) if one else None for one in (finding.old, finding.new))
     old = old or (files.others.get(finding.new) if finding.new else None)
     new = new or (files.others.get(finding.old) if finding.old else None)

@@ -10,7 +10,10 @@ from markupsafe import Markup
 
 @dataclass(frozen=True, slots=True)
 class FilterMenu:
-    """One list of choices: labels by the class of the items that each leaves in sight; `every` for all."""
+    """One list of choices: labels by the class of the items that each leaves in sight.
+
+    `every` is the label for all.
+    """
 
     label: str
     every: str
@@ -19,7 +22,10 @@ class FilterMenu:
 
 @dataclass(frozen=True, slots=True)
 class FilteredList:
-    """Items below their filters; an item has the class `q` and those of the choices that it is found by."""
+    """Items below their filters.
+
+    An item has the class `q` and those of the choices that it is found by.
+    """
 
     menus: tuple[FilterMenu, ...]
     items: tuple[Markup, ...]
@@ -38,7 +44,10 @@ def write_rules(menus: Iterable[FilterMenu]) -> str:
 
 
 def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
-    """Return the first items within `budget` bytes together; each comes with bytes that do not count."""
+    """Return the first items within `budget` bytes together.
+
+    Each comes with the number of its bytes that do not count.
+    """
     found: list[Markup] = []
     size = 0
     for item, uncounted in items:

@@ -32,9 +32,10 @@ _EDITS = 20  # of a release
 def prepare_timeline(
     history: ScoreHistory, names: Sequence[str], *, names_edits: bool = False
 ) -> dict[str, Any]:
-    """Return the rows of all releases, the oldest first; `names` are the heads of the runs' columns.
+    """Return the rows of all releases, the oldest first.
 
-    With `names_edits` a row says what its release changed, with links to the diff below.
+    `names` are the heads of the runs' columns. With `names_edits` a row says what its release
+    changed, with links to the diff below.
     """
     runs = list(zip(history.runs, names, strict=True))
 
@@ -62,7 +63,10 @@ def _list_edits(history: ScoreHistory, place: int) -> list[DiffFinding]:
 
 
 def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
-    """Return what one release changed: each edit with its values, and the command that shows all of it."""
+    """Return what one release changed.
+
+    It has each edit with its values, and the command that shows all of it.
+    """
     old, new = history.releases[place - 1], history.releases[place]
     return {
         "key": f"d{place}",
@@ -126,7 +130,10 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 
 
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
-    """Return the picture of the recorded scores in order of time, a line a model, and the releases."""
+    """Return the picture of the recorded scores in order of time.
+
+    It has a line for each model, and the releases.
+    """
     releases = read_releases((one.date, str(one.version), one.author) for one in history.releases)
     return draw_runs(_list_chart_runs(history), releases)
 

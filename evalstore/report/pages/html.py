@@ -1,4 +1,7 @@
-"""Renders the pages' templates: outside text is escaped, nothing is loaded, no script but ours runs."""
+"""Renders the pages' templates.
+
+Outside text is escaped, nothing is loaded, and no script but ours runs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ _PLAIN = re.compile(r"(?![ :])[ !$%(-;=?-~]*")  # in one line of ASCII, what nee
 
 
 def escape_html(text: str) -> Markup:
-    """Return text from outside as HTML that acts on nobody; line feeds and tabs stay as they are."""
+    """Return text from outside as HTML that acts on nobody.
+
+    Line feeds and tabs stay as they are.
+    """
     return Markup(_escape(text))  # noqa: S704  # escaped there
 
 
@@ -47,7 +53,10 @@ def _escape(text: str) -> str:
 
 
 def is_shown_whole(text: str) -> bool:
-    """Whether a page shows a text as it is: no character is escaped for readers, and none is cut off."""
+    """Whether a page shows a text as it is.
+
+    No character is escaped for readers, and none is cut off.
+    """
     plain = text.replace("\n", "").replace("\t", "")
     return len(text) <= MOST_CHARACTERS and make_printable(plain) == plain
 
@@ -130,7 +139,10 @@ def _load_environment() -> Environment:
 
 
 def _escape_value(value: Any) -> Markup:
-    """Return what a template prints: markup as it is, other values escaped in our way, not Jinja's."""
+    """Return what a template prints.
+
+    Markup stays as it is; other values are escaped in our way, not Jinja's.
+    """
     return value if isinstance(value, Markup) else escape_html(str(value))
 
 

@@ -42,7 +42,11 @@ def write_page(view: QuestionView, notes: Sequence[str]) -> str:
 def prepare_question(
     rows: tuple[GradedRow, GradedRow], cells: Sequence[QuestionCell]
 ) -> dict[str, Any]:
-    """Return the square of outputs and rubrics, the reasons of each check, and the answers side by side."""
+    """Return what the page shows of one question.
+
+    It has the square of outputs and rubrics, the reasons of each check, and the answers side by
+    side.
+    """
     return {
         "rubrics": {cell.under: cell.rubric for cell in cells},
         "square": {
@@ -125,9 +129,10 @@ def find_flip(question: MovedQuestion) -> str:
 
 
 def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> FilteredList | None:
-    """Return the list of moved questions with its filters; None where no question moved. `edits` are those of the page.
+    """Return the list of moved questions with its filters, or None where none moved.
 
-    All questions together have `budget` bytes, outputs and what was asked left aside.
+    `edits` are those of the page. All questions together have `budget` bytes, outputs and what was
+    asked left aside.
     """
     if not audit.moved:
         return None

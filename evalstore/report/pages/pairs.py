@@ -1,4 +1,7 @@
-"""Writes two runs as a page: both outputs to each question side by side, with what differs marked."""
+"""Writes two runs as a page.
+
+Both outputs to each question are side by side, with what differs marked.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +190,10 @@ def _measure_change(old: CheckResult | None, new: CheckResult | None) -> str:
 
 
 def _list_texts(pair: RowPair) -> Iterator[tuple[str, str, Sequence[Markup]]]:
-    """Yield what was asked and answered: heading, class, and one text, or both with what differs marked."""
+    """Yield what was asked and answered.
+
+    Each has a heading, a class, and one text, or both with what differs marked.
+    """
     asked = (row.input if row.asked is None else row.asked for row in pair)
     answers = (row.output.text for row in pair)
     for heading, look, (old, new) in (("asked", "i", asked), ("answered", "o", answers)):

@@ -1,4 +1,7 @@
-"""Draws who refers to whom in a store: in three columns, or on a phone in one with arcs next to it."""
+"""Draws who refers to whom in a store.
+
+It draws three columns, or on a phone a single one with arcs next to it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _LABEL = 28  # letters; the whole id is in the title
 
 
 class GraphLayout(NamedTuple):
-    """One of the two drawings: size, boxes by name, heads (left edge, middle, layer), room for arcs."""
+    """One of the two drawings: its size, boxes, heads and the room for arcs.
+
+    Boxes are by name. A head is its left edge, its middle and its layer.
+    """
 
     look: str
     width: int
@@ -39,7 +45,10 @@ class DrawnBox(NamedTuple):
 
 
 def write_page(graph: SiteGraph) -> str:
-    """Return the page; it is drawn twice, and the width of the window says which of the two is seen."""
+    """Return the page.
+
+    It is drawn twice, and the width of the window says which of the two is seen.
+    """
     return render_page(
         "references",
         title=f"{graph.title}: references",

@@ -1,4 +1,7 @@
-"""Keeps the rows of a page in a temporary file until they are sorted, and hands each part its rows."""
+"""Keeps the rows of a page in a temporary file until they are sorted.
+
+It then hands each part its rows.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ class RowFile:
         self._places.append(RowPlace(rank, offset, self._file.write(row.encode())))
 
     def divide_rows(self) -> list[list[RowPlace]]:
-        """Return the rows in order, as many in each part as one file holds; one part without any."""
+        """Return the rows in order, as many in each part as one file holds.
+
+        Without any rows there is one part.
+        """
         parts, size = list[list[RowPlace]]([[]]), 0
         for place in sorted(self._places):
             if size + place.size > MOST_BYTES and parts[-1]:
@@ -60,7 +66,10 @@ class RowFile:
 
 
 class ListKeys(dict[str, str]):
-    """The classes that find rows, numbered as their names come; beyond `most` names there is none."""
+    """The classes that find rows, numbered as their names come.
+
+    Beyond `most` names there is none.
+    """
 
     def __init__(self, letter: str, most: int = 100) -> None:
         super().__init__()
@@ -75,10 +84,11 @@ class ListKeys(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class RowList:
-    """One part of the rows below what finds them: menus, orders that a script offers, and the parts.
+    """One part of the rows, below the menus that find them and the links to all parts.
 
-    `order` is how they are sorted at first. `parts` has the name of each part's file, and `number` is that
-    of this one. `labels` is what a browser keeps their labels under; empty where none are asked for.
+    A script offers the `orders`. `order` is how they are sorted at first. `parts` has the name of
+    each part's file, and `number` is that of this one. `labels` is what a browser keeps their
+    labels under; empty where none are asked for.
     """
 
     menus: Sequence[FilterMenu]
@@ -105,10 +115,11 @@ class RowList:
 
 @dataclass(frozen=True)
 class RowPages:
-    """A page of rows, or several where one would be too large; `generate` yields one around its rows.
+    """A page of rows, or several where one would be too large.
 
-    `order` says how the rows are sorted, and `found` is how many there are, of which the file has
-    some. `labels` is a digest of the outputs where a person may label them.
+    `generate` yields a page around its rows. `order` says how the rows are sorted, and `found` is
+    how many there are, of which the file has some. `labels` is a digest of the outputs where a
+    person may label them.
     """
 
     generate: Callable[..., Iterator[str]]
@@ -145,7 +156,10 @@ class RowPages:
         )
 
     def iterate_parts(self, path: str, trail: str = "") -> Iterator[tuple[str, Iterable[bytes]]]:
-        """Yield the path and the bytes of each part: `path` of the first one, the others next to it."""
+        """Yield the path and the bytes of each part.
+
+        `path` is that of the first one; the others are next to it.
+        """
         paths = _name_parts(path, len(self.parts))
         names = [one.rpartition("/")[2] for one in paths]
         for number, one in enumerate(paths):

@@ -1,4 +1,7 @@
-"""What pages of rows write alike: the classes that find a row, the numbers it is sorted by, menus."""
+"""What pages of rows write alike.
+
+These are the classes that find a row, the numbers it is sorted by, and menus.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ class RowWriter:
     scores: ScoreTexts = field(default_factory=ScoreTexts)
 
     def join_classes(self, verdict: Verdict, id_: str, *keys: Iterable[str]) -> str:
-        """Return the classes of the row of a question: its verdict, what else finds it, and its tags."""
+        """Return the classes of the row of a question.
+
+        They are its verdict, what else finds it, and its tags.
+        """
         self.verdicts.add(verdict)
         tags = (self.tags[tag] for tag in self.question_tags.get(id_, ()))
         found = [_VERDICTS[verdict], *chain(*keys), *tags]

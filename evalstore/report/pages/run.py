@@ -1,4 +1,7 @@
-"""Writes a run as a page: what it came to, each check in numbers, and every output with its reasons."""
+"""Writes a run as a page.
+
+It has what the run came to, each check in numbers, and every output with its reasons.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ _RANK, _DIGEST = 4, 8  # bytes: of what rows are labelled by, and of all outputs
 
 
 def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
-    """Read the chosen rows of a run, each once, and render them; `tags` are those of its questions."""
+    """Read the chosen rows of a run, each once, and render them.
+
+    `tags` are those of its questions.
+    """
     from evalstore.runs.run_view import list_missing
 
     writer = _OutputWriter(tags, reader=reader)
@@ -77,7 +83,10 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
 
 @dataclass(slots=True)
 class _OutputWriter(RowWriter):
-    """Renders outputs, and notes checks in trouble, rubrics, and a digest of what may be labelled."""
+    """Renders outputs, and notes what the page needs of them.
+
+    These are checks in trouble, rubrics, and a digest of what may be labelled.
+    """
 
     reader: RunReader = field(kw_only=True)
     rubrics: ListKeys = field(default_factory=lambda: ListKeys("r"))
@@ -147,7 +156,10 @@ def _list_texts(row: GradedRow) -> Iterator[tuple[str, str, str]]:
 
 
 def _write_label_fields(row: GradedRow, *, with_reference: bool) -> str:
-    """Return as JSON what of the label's line a page does not show as it is; null is too long to be on it."""
+    """Return as JSON what of the label's line a page does not show as it is.
+
+    A field is null where it is too long to be on the page.
+    """
     line = make_label(row, Verdict.UNSCORED, with_reference=with_reference)
     shown = {"id": name_output(row), "input": line.get("input"), "output": row.output.text}
     fields = dict[str, Any]()
@@ -169,7 +181,10 @@ def _name_troubles(troubles: Sequence[CheckResult]) -> str:
 
 
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the checks that failed or could not be graded; one with nothing to grade is no trouble."""
+    """Return the checks that failed or could not be graded.
+
+    A check with nothing to grade is no trouble.
+    """
     return [check for check in checks if _is_trouble(check)]
 
 

@@ -1,4 +1,7 @@
-"""Finds where the runs of a store are in its picture: lines of scores over time, and the releases."""
+"""Finds where the runs of a store are in its picture.
+
+The picture has lines of scores over time, and the releases.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ _LOOKS = 4  # of lines
 
 
 class ChartRun(NamedTuple):
-    """One run: when it was made, the line it belongs to, its score, its name, and its page, if any."""
+    """One run: when it was made, the line it belongs to, and its score.
+
+    It also has its name, and its page, if any.
+    """
 
     time: datetime
     series: str
@@ -60,7 +66,10 @@ class ChartGap(NamedTuple):
 
 
 def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:
-    """Return releases by the date of their tag, their name and author; without those with no true date."""
+    """Return releases by the date of their tag, their name and author.
+
+    Those with no true date are left out.
+    """
     found: list[ChartRelease] = []
     for date, name, author in facts:
         with suppress(ValueError, OverflowError):
@@ -71,9 +80,10 @@ def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:
 
 
 def draw_runs(runs: Iterable[ChartRun], releases: Iterable[ChartRelease]) -> dict[str, Any] | None:
-    """Return the lines, points and marks of the picture, in percent of its width and pixels of its height.
+    """Return the lines, points and marks of the picture.
 
-    None where there are fewer than two runs, which make no line.
+    They are in percent of its width and pixels of its height. None where there are fewer than two
+    runs, which make no line.
     """
     ordered = sorted(runs, key=lambda run: run.time)[-_MOST_RUNS:]
     if not ordered[1:]:
@@ -178,9 +188,10 @@ def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[
 
 
 def _list_steps(runs: Sequence[ChartRun], gaps: dict[int, ChartGap]) -> Iterable[dict[str, Any]]:
-    """Yield each run with its step from the one before it on its line, and the releases between the two.
+    """Yield each run with its step from the one before it on its line.
 
-    The first of a line has no step, and what was released since the run before it, of any line.
+    The releases between the two come with it. The first of a line has no step, and what was
+    released since the run before it, of any line.
     """
     before: dict[str, int] = {}
     for place, run in enumerate(runs):

@@ -1,4 +1,7 @@
-"""Writes the pages of a store's site that no command shows by itself: the index, and each artifact."""
+"""Writes the pages of a store's site that no command shows by itself.
+
+They are the index, and each artifact.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ _TEXT = 60_000  # characters of a file that a page holds
 
 
 def write_index(site: SiteIndex) -> str:
-    """Return the first page: the last change and whether it moved scores, runs over time, and artifacts."""
+    """Return the first page.
+
+    It has the last change and whether it moved scores, runs over time, and artifacts.
+    """
     kinds = Counter(one.summary.kind for one in site.artifacts)
     released = sum(one.summary.releases for one in site.artifacts)
     counts = ", ".join(count_noun(kinds[kind], kind) for kind in Kind)
@@ -84,7 +90,10 @@ def _describe_level(level: str) -> str:
 def _list_moves(
     site: SiteIndex, release: datetime | None
 ) -> Iterator[tuple[str, SiteAudit | None]]:
-    """Yield whether scores moved lately: of each dataset the last two runs, those that ran last first."""
+    """Yield whether scores moved lately.
+
+    Of each dataset it takes the last two runs, and those that ran last come first.
+    """
     times = [time for one in site.runs if (time := find_run_time(one.run))]
     if release and times and max(times) < release:
         yield (
@@ -115,7 +124,10 @@ def _list_dated_runs(runs: Sequence[SiteRun]) -> Iterator[tuple[datetime, Fracti
 
 
 def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
-    """Return a row for each artifact, the last released first, with filters that are rules of CSS."""
+    """Return a row for each artifact, the last released first.
+
+    The filters are rules of CSS.
+    """
     ordered = sorted(entries, key=lambda one: one.summary.name)
     ordered.sort(key=lambda one: one.releases[0].date if one.releases else "", reverse=True)
     people = dict.fromkeys(one.releases[0].author for one in ordered if one.releases)
@@ -139,7 +151,10 @@ def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
 
 
 def _filter_runs(site: SiteIndex) -> FilteredList:
-    """Return a row for each run, the newest first, with the step from the run before and why it moved."""
+    """Return a row for each run, the newest first.
+
+    It has the step from the run before, and why the score moved.
+    """
     names = _number_classes("d", (one.run.name for one in site.runs))
     models = _number_classes("m", (one.run.model for one in site.runs))
     pairs = {pair.b.path: pair for pair in site.audits}
@@ -171,7 +186,10 @@ def _list_choices(classes: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_artifact(page: SiteArtifact) -> str:
-    """Return the page of one artifact: its releases with what each changed, its references, and its file."""
+    """Return the page of one artifact.
+
+    It has its releases with what each changed, its references, and its file.
+    """
     name, text = page.summary.name, page.text
     steps = {step.new: step.path for step in page.steps}
     entries = page.log.releases if page.log else ()
@@ -202,9 +220,10 @@ def _prepare_release(entry: ReleaseLogEntry, steps: Mapping[str, str]) -> dict[s
 
 
 def write_trail(path: str, artifact: str = "") -> Markup:
-    """Return links from a page that a command shows by itself, too, to where it belongs in the site.
+    """Return links from a page to where it belongs in the site.
 
-    `path` is its place in the site, `artifact` the one whose page is in the same folder.
+    The page is one that a command shows by itself, too. `path` is its place in the site, `artifact`
+    the one whose page is in the same folder.
     """
     index = "../" * path.count("/") + "index.html"
     return render_template("trail", index=index, artifact=artifact)

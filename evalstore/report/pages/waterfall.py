@@ -18,7 +18,10 @@ from evalstore.text import count_noun
 
 @dataclass(frozen=True, slots=True)
 class WaterfallStep:
-    """One row of the waterfall: a factor, several, or a line, and what it adds to score and pass rate."""
+    """One row of the waterfall, and what it adds to score and pass rate.
+
+    It is a factor, several, or a line.
+    """
 
     label: str
     effect: LineEffect
@@ -90,14 +93,20 @@ def _draw_steps(
 
 
 def is_resolved(factor: Factor) -> bool:
-    """Whether a factor's share is exact or more than chance by its table, and no noise of a judge."""
+    """Whether a factor's share is more than chance.
+
+    It is exact, or more than chance by its table, and no noise of a judge.
+    """
     is_shown = factor.conclusion in {None, Conclusion.SIGNIFICANT}
     is_shown |= bool(describe_shown(factor.verdicts, factor.typical))
     return is_shown and factor.noise is None
 
 
 def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
-    """Yield the steps that lead from A's score to B's: factors that changed, then lines that are not 0."""
+    """Yield the steps that lead from A's score to B's.
+
+    They are the factors that changed, then the lines that are not 0.
+    """
     for factor in audit.factors:
         if factor.changed or factor.share or factor.passes:
             moved = f"{factor.moved:,} of {audit.common:,}"
