@@ -1,4 +1,7 @@
-"""`evalstore accept`: accepts one change at a lower level; reads the clock and git's author variables."""
+"""`evalstore accept`: accepts one change at a lower level.
+
+It reads the clock and git's author variables.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,8 @@ def command(
     level: str | None,
     until: date | None,
 ) -> None:
-    """Accept one change of the working tree since a last release, by the FINGERPRINT that `evalstore diff` shows.
+    """Accept one change of the working tree since a last release, by the FINGERPRINT that
+    `evalstore diff` shows.
 
     The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and
     committed like code. It holds for this change of this artifact since this release: any other

@@ -135,8 +135,8 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     score and of the pass rate; every edit is shown with version, commit, author and date. Other
     questions, missing answers and failed checks have lines of their own. Factors that cannot be
     separated share one line. Judges answer from kept replies, else as recorded; missing replies of
-    a released judge are asked for if an endpoint is named. A run that names no versions is graded by
-    the releases that reproduce its scores.
+    a released judge are asked for if an endpoint is named. A run that names no versions is graded
+    by the releases that reproduce its scores.
 
     Two files that cannot be graded again (results of other tools, gradings without outputs, runs
     whose rubrics are lost, or any two runs without a store) are compared as recorded, answer by
@@ -150,8 +150,8 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     more than two points, own.passes<-5 the same of the pass rate, own.typical<0 of the typical
     question (its interval is that of the median). Answers that B lacks count as 0. What is sampled
     has an interval: the condition fails if all of it meets the condition, holds if none of it does,
-    and else is undecided; own.mean<-2 asks for the mean alone. The exit code is 0 if every condition
-    holds, and 1 if one fails or is undecided.
+    and else is undecided; own.mean<-2 asks for the mean alone. The exit code is 0 if every
+    condition holds, and 1 if one fails or is undecided.
     """
     from evalstore.api import AuditOptions, find_record_reason
 
@@ -186,7 +186,10 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
 
 class _Asked(NamedTuple):
-    """What the command line asks beside the audit itself: what is shown of it, and when it fails."""
+    """What the command line asks beside the audit itself.
+
+    That is what is shown of it, and when it fails.
+    """
 
     only: dict[str, str]
     question: str | None
@@ -288,7 +291,10 @@ def _explain_loss(
     paths: tuple[Path, Path],
     grading: dict[str, bool],
 ) -> str:
-    """Return why two runs are compared as recorded; raises the error where they cannot or must not be."""
+    """Return why two runs are compared as recorded.
+
+    Raises the error where they cannot or must not be.
+    """
     from evalstore.runs.records import has_verdicts
 
     outside = isinstance(error, GitError) and not _is_in_repository(settings)

@@ -88,7 +88,8 @@ def command(  # noqa: PLR0913  # one a word of the command line
     push: str | None,
     message: str | None,
 ) -> ExitCode:
-    """Release REFS (<kind>/<id>): set the version that each change needs, commit and tag, all or nothing.
+    """Release REFS (<kind>/<id>): set the version that each change needs, commit and tag, all or
+    nothing.
 
     The working file is released with its uncommitted edits. The commit holds nothing else but the
     ledger, and evalstore.yaml if it is not committed. Staged changes stay staged. An artifact's

@@ -1,4 +1,7 @@
-"""`evalstore comparable`: says whether two versions, commits or runs can be compared as they stand."""
+"""`evalstore comparable`: says whether two sides can be compared as they stand.
+
+The sides are versions, commits or runs.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,14 @@ _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 @click.argument("b", shell_complete=REF.shell_complete)
 @add_output_options()
 def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
-    """Show whether scores under A and under B can be compared: as they are, after scoring again, or not.
+    """Show whether scores under A and under B can be compared: as they are, after scoring again, or
+    not.
 
     A and B are two versions of an artifact, two commits (git:REV), or two runs. The answer is the
     worst of its parts, each with its reason. Nothing is graded, and no judge is asked.
 
-    "yes": no score moves. "yes, after scoring again": the scores can be compared once the outputs of
-    one side are graded by the other's rubrics. "bounded": the questions differ, which moves the
+    "yes": no score moves. "yes, after scoring again": the scores can be compared once the outputs
+    of one side are graded by the other's rubrics. "bounded": the questions differ, which moves the
     difference by at most the bound. Else: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.
@@ -86,7 +90,10 @@ def _find_kind(word: str, settings: CommandSettings) -> str:
 def _compare_commits(
     settings: CommandSettings, a: str, b: str, store: ArtifactStore
 ) -> Iterator[ComparedPart]:
-    """Yield a part for each artifact that differs between two commits, and one for all that are equal."""
+    """Yield a part for each artifact that differs between two commits.
+
+    All that are equal have one part.
+    """
     from evalstore.api import ComparableAnswer, ComparedPart, judge_diff
     from evalstore.store.listing import list_committed
 

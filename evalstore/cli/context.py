@@ -1,4 +1,7 @@
-"""Shared by every command: settings, printing of results and errors, the clock, the output options."""
+"""Shared by every command: settings, and the printing of results and errors.
+
+The clock and the output options are here, too.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class CommandSettings:
 
     @classmethod
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
-        """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
+        """Guess format and verbosity from raw arguments.
+
+        Errors that come before click has read them need both.
+        """
         words = [word for arg in argv for word in arg.split("=", 1)]
         formats = [word for flag, word in pairwise(words) if flag == "--format"]
         known = [word for word in formats if word in PROBLEM_FORMATS]
@@ -68,7 +74,10 @@ class CommandSettings:
         return ArtifactStore.open(self.path)
 
     def open_judged_store(self) -> ArtifactStore:
-        """Open the store for a command that would be green by absence; raise where there is no artifact."""
+        """Open the store for a command that would be green by absence.
+
+        Raises where there is no artifact.
+        """
         from evalstore.store.store_detection import require_artifacts
 
         store = self.open_store()
@@ -124,7 +133,10 @@ class CommandSettings:
         write_below(path.parent, path.name, f"{text.rstrip()}\n".encode())
 
     def require_no_link(self, file: Path) -> Path:
-        """Return where a file of ours is to be written; nothing that a repository brings leads it elsewhere."""
+        """Return where a file of ours is to be written.
+
+        Nothing that a repository brings leads it elsewhere.
+        """
         from evalstore.files import refuse_links_below
         from evalstore.store.locate import find_top
 
@@ -167,10 +179,10 @@ class CommandSettings:
             self.print_message(f"warning: {note}")
 
     def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
-        """Print an error and its hint on stderr, and on stdout as JSON or an annotation; return its exit code.
+        """Print an error and its hint on stderr, and return its exit code.
 
-        The other formats print nothing on stdout: an empty list of problems would say that there
-        are none.
+        It goes to stdout as well, as JSON or an annotation, where that is the format. The other
+        formats print nothing on stdout: an empty list of problems would say that there are none.
         """
         code = error.exit_code if code is None else code
         _hide_secrets(error)
@@ -193,7 +205,10 @@ class CommandSettings:
 
 
 def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
-    """Add --format, --quiet and --verbose to a command; click stores them in its `CommandSettings`."""
+    """Add --format, --quiet and --verbose to a command.
+
+    click stores them in its `CommandSettings`.
+    """
     import click
 
     def store_value(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -237,9 +252,10 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
 
 
 def format_examples(*lines: str) -> str:
-    """Return an epilog of examples that click keeps as written, in lines that a narrow terminal holds.
+    """Return an epilog of examples that click keeps as written.
 
-    Of a longer one the comment goes above the command, and the command goes on behind a backslash.
+    Its lines fit a narrow terminal. Of a longer one the comment goes above the command, and the
+    command goes on behind a backslash.
     """
     rows = [
         row for line in lines for row in (_fold_example(line) if len(line) > _EXAMPLE else [line])
@@ -268,10 +284,10 @@ def read_clock() -> datetime:
 
 
 def make_locator(directory: Path) -> Callable[[str], str]:
-    """Return a function from a file's name in a report to its path in the repository, as CI wants it.
+    """Return a function from a file's name in a report to its path in the repository.
 
-    A name is relative to the store, or to `directory`, as on the command line. A file that does not
-    exist belongs to the store: it is deleted, or not written yet.
+    CI wants the path so. A name is relative to the store, or to `directory`, as on the command
+    line. A file that does not exist belongs to the store: it is deleted, or not written yet.
     """
     from pathlib import Path
 

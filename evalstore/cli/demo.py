@@ -47,7 +47,8 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 )
 @add_output_options()
 def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> ExitCode:
-    """Replay the sample store and its history into DIR, a new folder to play in (default: temporary).
+    """Replay the sample store and its history into DIR, a new folder to play in (default:
+    temporary).
 
     Every step runs the real commands in a real git repository: a legacy suite is migrated and
     released, a rubric is tightened, the gate fails, stored outputs are scored under both versions,
@@ -83,7 +84,10 @@ def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> Ex
 
 
 def _describe_screen(settings: CommandSettings, screen: Screen) -> Mapping[str, str]:
-    """Return the variables that make the story's commands write for this terminal; none for a document."""
+    """Return the variables that make the story's commands write for this terminal.
+
+    For a document they turn colours off.
+    """
     if settings.format != "text" or not screen.drawn:
         return {"FORCE_COLOR": "", "CLICOLOR_FORCE": ""}
     return {"FORCE_COLOR": "1", "COLUMNS": str(screen.width)}
@@ -114,7 +118,10 @@ def _join_streams(*streams: str) -> str:
 
 
 def _clean_line(line: str) -> str:
-    """Return a line of our own command with nothing in it that acts on a terminal, but for its colours."""
+    """Return a line of our own command with nothing in it that acts on a terminal.
+
+    Its colours stay.
+    """
     parts = _COLOUR.split(line)
     parts[::2] = map(make_printable, parts[::2])  # between two colours
     return "".join(parts)
@@ -133,7 +140,10 @@ def _wait_for_enter(settings: CommandSettings) -> None:
 
 
 def _own_command_line() -> str:
-    """Return how to start evalstore: it may not be on the path; uv's (`UV`) is for what uv runs alone."""
+    """Return how to start evalstore, which may not be on the path.
+
+    The path of uv (`UV`) is for what uv runs alone.
+    """
     on_path = shutil.which("evalstore") and "UV" not in os.environ
     return "evalstore" if on_path else f"{shlex.quote(sys.executable)} -m evalstore"
 

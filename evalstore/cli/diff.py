@@ -239,7 +239,10 @@ def _refuse_what_does_not_fit(given: _Given) -> None:
 
 
 class _Asking(NamedTuple):
-    """What --ask says: how many verdicts, on which run, whom, and whether only the calls are counted."""
+    """What --ask says: how many verdicts, on which run, and whom.
+
+    `dry_run` says whether only the calls are counted.
+    """
 
     verdicts: int
     run: str
@@ -254,7 +257,10 @@ def _ask_judges(
     settings: CommandSettings,
     store: ArtifactStore | None,
 ) -> Diff | CallPlan:
-    """Return the comparison with what judges said in old and new words, or the plan of the calls."""
+    """Return the comparison with what judges said in old and new words.
+
+    In a dry run it is the plan of the calls.
+    """
     from evalstore.api import WordingRequest, keep_asked, open_wording_trial
 
     if store is None:
@@ -336,7 +342,10 @@ def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[st
 
 
 def _name_pinned(word: str, directory: Path) -> str:
-    """Return the reference of a file with a pin (`rubrics/tone.yaml@1.0.0`); any other word as it is."""
+    """Return the reference of a file with a pin (`rubrics/tone.yaml@1.0.0`).
+
+    Any other word stays as it is.
+    """
     return word if is_file_name(word) else name_artifact(word, directory)
 
 

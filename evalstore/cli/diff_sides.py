@@ -39,10 +39,10 @@ def compare_sides(
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
-    """Compare two sides, under a store's settings if there is one; raises `UsageError` for two kinds.
+    """Compare two sides, under a store's settings if there is one.
 
-    `watch` wraps the iteration over the rows of the new side (a progress bar). The replies that
-    `judges` names grade examples.
+    Raises `UsageError` for sides of two kinds. `watch` wraps the iteration over the rows of the new
+    side (a progress bar). The replies that `judges` names grade examples.
     """
     from evalstore.api import Profile, compare
 

@@ -1,4 +1,7 @@
-"""`evalstore explain`: explains a rule, kind, key or change (by fingerprint); lists rules and schemas."""
+"""`evalstore explain`: explains a rule, a kind, a key or a change (by fingerprint).
+
+It also lists rules and schemas.
+"""
 
 from __future__ import annotations
 

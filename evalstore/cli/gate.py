@@ -60,9 +60,9 @@ def command(
 ) -> ExitCode:
     """Check a change before it is merged: validate, verify and status in one, with one answer.
 
-    The change cannot bring the rules that judge it. Settings, tag prefix, ledgers, lock, signers and
-    acceptances are those of --base, and releases made since are judged as part of the change.
-    A setting that the change loosens is a finding, which fails with --strict (or with `strict: true`,
+    The change cannot bring the rules that judge it. Settings, tag prefix, ledgers, lock, signers
+    and acceptances are those of --base, and releases made since are judged as part of the change. A
+    setting that the change loosens is a finding, which fails with --strict (or with `strict: true`,
     then or now). So are a store that lost releases, a new signer, and a file that differs from what
     HEAD holds because git rewrites it.
 

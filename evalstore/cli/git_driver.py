@@ -1,6 +1,7 @@
-"""`evalstore git-driver`, which git calls to convert, diff or merge a file; it answers for every file.
+"""`evalstore git-driver`, which git calls to convert, diff or merge a file.
 
-git starts it for every file, so each of the three imports only what it needs.
+It answers for every file. git starts it for every file, so each of the three imports only what it
+needs.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def _run_diff(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
 
 
 def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Merge a file of git: write the result over our side, and exit 1 for a conflict (gitattributes(5))."""
+    """Merge a file of git: write the result over our side, and exit 1 for a conflict.
+
+    gitattributes(5) says how git calls it.
+    """
     from evalstore.api import MergeSides, merge_file
     from evalstore.files import write_below
 

@@ -1,4 +1,7 @@
-"""`evalstore history`: grades runs under other versions: what would flip, when it moved, how it went."""
+"""`evalstore history`: grades runs under other versions.
+
+It shows what would flip, when the score moved, and how it went.
+"""
 
 from __future__ import annotations
 

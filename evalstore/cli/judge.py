@@ -47,7 +47,10 @@ _add_dry_run = click.option(
 
 
 class _Writing(NamedTuple):
-    """Whether what is measured is not written into the judge's file, and whether nobody is asked either."""
+    """Whether what is measured is not written into the judge's file.
+
+    `dry_run` says whether nobody is asked either.
+    """
 
     no_write: bool
     dry_run: bool
@@ -73,7 +76,10 @@ def _measure(
     measure: Callable[[Any], Any],
     draft: Callable[[Any, Any], Any],
 ) -> Any:
-    """Measure by a job, then write what `draft` makes of it and print it; None for a plan of calls."""
+    """Measure by a job, then write what `draft` makes of it and print it.
+
+    It is None for a plan of calls.
+    """
     with settings.open_store() as store, open_job(store) as job:
         if writing.dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
@@ -284,8 +290,8 @@ def measure_noise(
     first judgement of each is its kept reply. The plan of calls comes first.
 
     The standard deviation of one judgement, and the share of pairs of judgements with different
-    verdicts, go into the `validation` of judges/<id>.yaml; every other byte stays. An audit compares
-    changes of judged scores with them.
+    verdicts, go into the `validation` of judges/<id>.yaml; every other byte stays. An audit
+    compares changes of judged scores with them.
     """
     from evalstore.api import NoiseRequest, check_writable, draft_noise, open_noise_measurement
 
@@ -378,7 +384,8 @@ def replace_model(  # noqa: PLR0913  # one parameter for each option that is not
     judges: Judges,
     **options: Any,
 ) -> ExitCode:
-    """Move JUDGE to the model NEW: ask both models about the same outputs, then write NEW into the file.
+    """Move JUDGE to the model NEW: ask both models about the same outputs, then write NEW into the
+    file.
 
     The outputs are those of a run that JUDGE graded, in any version, or labelled rows (as for judge
     validate), or both. Kept replies, verdicts that the run recorded, and a "verdict" in a labelled
@@ -430,7 +437,10 @@ def replace_model(  # noqa: PLR0913  # one parameter for each option that is not
 
 
 def _make_endpoint(judges: Judges, url: str | None, key: str | None) -> Endpoint | None:
-    """Return the endpoint of the new model, with the patience of the other one; None without, and offline."""
+    """Return the endpoint of the new model, with the patience of the other one.
+
+    It is None without a URL, and offline.
+    """
     from evalstore.api import Endpoint
 
     if not url or judges.offline:

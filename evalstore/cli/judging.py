@@ -1,4 +1,7 @@
-"""Settings of commands that call judges (options, environment, evalstore.yaml), plan and progress."""
+"""Settings of commands that call judges: options, environment and evalstore.yaml.
+
+The plan of calls and their progress are shown here, too.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ class StoppedError(EvalstoreError):
 
 
 def _add_setting(name: str, **attributes: Any) -> Callable[[_F], _F]:
-    """Return a decorator that adds an option whose value may come from a variable of the environment."""
+    """Return a decorator that adds an option which the environment may set.
+
+    Its value may come from a variable.
+    """
     word = name.removeprefix("judge-").replace("-", "_").upper()
     return click.option(
         f"--{name}", cls=JudgeOption, envvar=f"EVALSTORE_JUDGE_{word}", **attributes
@@ -154,7 +160,10 @@ def _add_settings_of_store(
 
 
 def read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
-    """Return what evalstore.yaml says under `judge`; `LoadError` at its place for a value of another type."""
+    """Return what evalstore.yaml says under `judge`.
+
+    Raises `LoadError`, with its place, for a value of another type.
+    """
     return _select_judge_settings(_find_settings(settings))
 
 
@@ -190,7 +199,10 @@ def _select_judge_settings(document: Document) -> Mapping[str, Any]:
 
 
 def _may_ask(settings: CommandSettings, url: str, *, asks: bool) -> bool:
-    """Whether an address of evalstore.yaml may be asked: strangers write files, so the environment agrees."""
+    """Whether an address of evalstore.yaml may be asked.
+
+    Strangers write files, so the environment must agree.
+    """
     host = urlsplit(url).netloc.rpartition("@")[2]
     allowed = os.environ.get(_HOSTS, "").replace(",", " ").split()
     if host and not {host, host.partition(":")[0]}.isdisjoint(allowed):

@@ -1,4 +1,7 @@
-"""Asks a person whether each output of a run is good, one key a verdict; each answer is kept at once."""
+"""Asks a person whether each output of a run is good, one key a verdict.
+
+Each answer is kept at once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _WORDS = {"p": "pass", "f": "fail", _SKIP: "skipped", _UNDO: "undone", _QUIT: ""
 
 
 def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
-    """Raise `UsageError` where nobody could be asked, or where a grader would choose what is labelled."""
+    """Raise `UsageError` where nobody could be asked.
+
+    It is raised, too, where a grader would choose what is labelled.
+    """
     if failed:
         raise UsageError(
             "--failed leaves what a grader has chosen, and labels are to judge graders",
@@ -45,7 +51,10 @@ def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
 
 
 def label_run(settings: CommandSettings, view: RunView, file: Path) -> None:
-    """Ask for a label of each output that has none in `file` yet, in an order that no grader has made."""
+    """Ask for a label of each output that has none in `file` yet.
+
+    The order is one that no grader has made.
+    """
     from evalstore.api import open_label_file, order_for_labels
     from evalstore.files import refuse_links_below
     from evalstore.runs.records import can_be_graded
@@ -91,7 +100,10 @@ def _ask_all(labels: LabelFile, todo: list[GradedRow], *, with_reference: bool) 
 
 
 def _read_key() -> str:
-    """Return the key that was pressed, one of those in `_WORDS`; the end of the input means quit."""
+    """Return the key that was pressed, one of those in `_WORDS`.
+
+    The end of the input means quit.
+    """
     sys.stdout.write(_PROMPT)
     sys.stdout.flush()
     key = ""

@@ -17,7 +17,9 @@ from evalstore.cli.progress import make_watch
 )
 @add_output_options()
 def command(settings: CommandSettings) -> None:
-    """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
+    """List the artifacts: newest release, number of releases, the file's version, and whether the
+    file has changed.
+    """
     from evalstore.store.listing import list_artifacts
     from evalstore.store.store_detection import find_elsewhere
 

@@ -24,7 +24,8 @@ from evalstore.errors import UsageError
 @click.option("--all", "all_", is_flag=True, help="Compare all releases, not just the newest 30.")
 @add_output_options()
 def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
-    """List the releases of REF, newest first: version, date, bump, author, and what changed, by rule.
+    """List the releases of REF, newest first: version, date, bump, author, and what changed, by
+    rule.
 
     With a version or a range, only those releases. Each release is compared with the one before it,
     by the rules alone, ignoring overrides and acceptances. The scores of the newest are comparable

@@ -120,7 +120,10 @@ class LazyCommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
+        """Find the command of a command line.
+
+        Raises `UsageError`, with the nearest name, for a misspelt one.
+        """
         if args and args[0] in MOVED:
             raise UsageError(f"the command {args[0]} is gone", hint=MOVED[args[0]])
         if (
@@ -143,7 +146,10 @@ class LazyCommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the tables of commands, by what people do, without importing them: those of every day, or all."""
+        """Write the tables of commands, by what people do, without importing them.
+
+        They have the commands of every day, or all.
+        """
         shown = COMMANDS if ctx.meta.get(_ALL) else FIRST
         width = max(map(len, shown))
         for title, commands in GROUPS.items():

@@ -133,10 +133,10 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     the others. The files appear in the store all together or not at all.
 
     Migrating again is a merge. A change at the source is taken over, at the version that the file
-    has, for `diff` and `bump` to judge. A change in the store is kept, and so is a removal. A change
-    on both sides is a conflict: the file is left alone, both sides are shown, and the exit code is
-    1. Renamed suites and cases are recognised. What no source needs any longer is listed, never
-    deleted.
+    has, for `diff` and `bump` to judge. A change in the store is kept, and so is a removal. A
+    change on both sides is a conflict: the file is left alone, both sides are shown, and the exit
+    code is 1. Renamed suites and cases are recognised. What no source needs any longer is listed,
+    never deleted.
     """
     from evalstore.api import MigrationOptions, MigrationOutcome, migrate_paths
 
@@ -194,7 +194,10 @@ def _read_losses(text: str) -> list[LossKind]:
 
 
 def _find_store(start: Path) -> Path:
-    """Return the folder that evalstore.yaml or git marks as a store, else `start`: files need no git."""
+    """Return the folder that evalstore.yaml or git marks as a store, else `start`.
+
+    Files need no git.
+    """
     from evalstore.store.locate import find_enclosing_store
 
     return find_enclosing_store(start.resolve()) or start
@@ -203,7 +206,10 @@ def _find_store(start: Path) -> Path:
 def _list_used_files(
     report: MigrationReport, files: Iterable[LegacyFile], store: Path
 ) -> list[Path]:
-    """Return the files that the migration reads and writes: a report must overwrite none of them."""
+    """Return the files that the migration reads and writes.
+
+    A report must overwrite none of them.
+    """
     sources = {source.file for source in report.sources}
     return [legacy.path for legacy in files if legacy.name in sources] + [
         store / file.path for file in report.files

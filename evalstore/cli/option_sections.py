@@ -1,4 +1,7 @@
-"""Lays out the options of a command's --help: first those used most, then others, judges in one line."""
+"""Lays out the options of a command's --help.
+
+First come those used most, then the others; those of judges take one line.
+"""
 
 from __future__ import annotations
 

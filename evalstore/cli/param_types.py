@@ -1,4 +1,7 @@
-"""What the words of a command line mean: prose, and references and names, which a shell completes."""
+"""What the words of a command line mean: prose, references and names.
+
+A shell completes the last two.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) ->
 
 
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
-    """Return the reference that a word is, or whose file it names; raises `UsageError` when it is neither."""
+    """Return the reference that a word is, or whose file it names.
+
+    Raises `UsageError` when it is neither.
+    """
     ref = name_artifact(word, directory, of_content=of_content)
     try:
         read_ref(ref)
@@ -73,9 +79,10 @@ def _suggest_refs(word: str, directory: Path) -> str:
 
 
 def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:
-    """Return the reference of an artifact's file in the store around `directory`; any other word as it is.
+    """Return the reference of an artifact's file in the store around `directory`.
 
-    Raises `UsageError` for a file that is none of the store's artifacts.
+    Any other word stays as it is. Raises `UsageError` for a file that is none of the store's
+    artifacts.
     """
     match = re.fullmatch(_PATH, word, re.DOTALL)
     if match is None:
@@ -174,7 +181,10 @@ class ExactRange(NumberRange):
 
 
 class ScoreRange(ExactRange):
-    """A score in points of 100; one below 1 is read as the fraction that files have, and 1 may be either."""
+    """A score in points of 100.
+
+    One below 1 is read as the fraction that files have, and 1 may be either.
+    """
 
     def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -215,9 +225,10 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later 
 
 
 class ReferenceType(KnownName):
-    """A reference as the user wrote it, or an artifact's file; a malformed one is a wrong command line.
+    """A reference as the user wrote it, or an artifact's file.
 
-    With `of_content` a file means what it holds now, else the artifact whatever its version.
+    A malformed one is a wrong command line. With `of_content` a file means what it holds now, else
+    the artifact whatever its version.
     """
 
     def __init__(self, *, of_content: bool = False) -> None:
@@ -231,7 +242,10 @@ class ReferenceType(KnownName):
 
 
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """The migration formats of evalstore; the migration answers a name that is none with the nearest one."""
+    """The migration formats of evalstore.
+
+    The migration answers a name that is none of them with the nearest one.
+    """
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name as it is."""
@@ -265,7 +279,10 @@ PROSE = ProseType()
 
 @add_completion_class
 class BashReferenceComplete(BashComplete):
-    """Completion for bash that takes `kind/id@version` as one word; by default bash ends a word at an @."""
+    """Completion for bash that takes `kind/id@version` as one word.
+
+    By default bash ends a word at an @.
+    """
 
     source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"
 

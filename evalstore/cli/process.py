@@ -39,7 +39,10 @@ def prepare_process() -> None:
 
 
 def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
-    """Return the exit code of an action, after printing what to do next, or the error that it ends with."""
+    """Return the exit code of an action, after printing what to do next.
+
+    It prints the error instead, where the action ends with one.
+    """
     try:
         code = action()
         settings.print_next_steps()
@@ -64,9 +67,10 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Whether the system had no memory left; then what the functions held that the error left is let go.
+    """Whether the system had no memory left.
 
-    To say that there is none takes some, too; where that is not there, `end_without_memory` does.
+    Then what the functions held that the error left is let go. To say that there is none takes
+    some, too; where that is not there, `end_without_memory` does.
     """
     errors: list[BaseException] = [error]
     while (before := errors[-1].__context__) is not None and before not in errors:
@@ -95,7 +99,10 @@ def end_without_memory() -> NoReturn:
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:
-    """Close the streams and leave the process with an exit code, or that of an unwritable stdout."""
+    """Close the streams and leave the process with an exit code.
+
+    Where stdout cannot be written, it is the code of that.
+    """
     if error := close_streams():
         code = code or _report_write_error(error, settings or CommandSettings())
     sys.exit(code)

@@ -1,4 +1,7 @@
-"""Draws a progress bar on stderr for a long run of one command, where there is a terminal to draw on."""
+"""Draws a progress bar on stderr for a long run of one command.
+
+There must be a terminal to draw on.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def _count_one(_: Any) -> int:
 
 
 def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Watch[Any]:
-    """Return a function that wraps an iteration over `fewest` things or more in a bar, if one is drawn."""
+    """Return a function that wraps an iteration over `fewest` things or more in a bar.
+
+    It does so only if bars are drawn.
+    """
     watch = make_stream_watch(label, quiet=quiet, fewest=fewest)
     return lambda items: watch(items, len(items))
 
@@ -35,7 +41,10 @@ def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Watch[Any]:
 def make_stream_watch(
     label: str, *, quiet: bool, fewest: int = _FEWEST
 ) -> Callable[[Iterable[Any], int], Iterable[Any]]:
-    """Return a function as `make_watch` does, of things that come one by one and about how many there are."""
+    """Return a function as `make_watch` does, of things that come one by one.
+
+    Only about how many there are is known.
+    """
     shows = can_show_bars(quiet=quiet)
     return lambda items, count: (
         _draw_bar(items, count, label) if shows and count >= fewest else items
@@ -45,9 +54,9 @@ def make_stream_watch(
 def make_count_watch(
     label: str, *, quiet: bool, weigh: Callable[[Any], int] = _count_one
 ) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    """Return a function as `make_watch` does, for things whose number nobody knows: they are counted.
+    """Return a function as `make_watch` does, for things whose number nobody knows.
 
-    `weigh` says for how many of them an item stands.
+    They are counted. `weigh` says for how many of them an item stands.
     """
     shows = can_show_bars(quiet=quiet)
     return lambda items: _draw_bar(items, None, label, weigh) if shows else items
@@ -56,7 +65,10 @@ def make_count_watch(
 def _draw_bar(
     items: Iterable[Any], count: int | None, label: str, weigh: Callable[[Any], int] = _count_one
 ) -> Iterator[Any]:
-    """Yield the items; what takes longer than a moment gets a bar with the rate and the time left."""
+    """Yield the items.
+
+    What takes longer than a moment gets a bar with the rate and the time left.
+    """
     bar, start, done, shown = None, time.monotonic(), 0, 0
     with ExitStack() as stack:
         for item in items:
@@ -78,7 +90,10 @@ def _draw_bar(
 def open_bar(
     count: int | None, label: str, describe: Callable[[Any], str | None], file: TextIO | None = None
 ) -> Any:
-    """Return a bar on stderr, or another file, that fits beside its label and its numbers on one line."""
+    """Return a bar on stderr, or on another file.
+
+    It fits beside its label and its numbers on one line.
+    """
     columns = find_columns(sys.stderr) or _COLUMNS
     numbers = len("  ") + 2 * len(str(count or _UNCOUNTED)) + 1
     is_narrow = columns < len(label) + numbers + _ROOM

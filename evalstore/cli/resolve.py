@@ -39,7 +39,10 @@ def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> E
 def show_meanings(
     settings: CommandSettings, refs: Sequence[str], *, strict: bool = False
 ) -> ExitCode:
-    """Print what references mean, and which of them float: an error with `strict`, or where the settings forbid it."""
+    """Print what references mean, and which of them float.
+
+    A floating one is an error with `strict`, or where the settings forbid it.
+    """
     from evalstore.store.resolve import Resolution
 
     with settings.open_store() as store:

@@ -1,4 +1,7 @@
-"""Writes runs for `evalstore show` as more than one text: the page of a run, and two side by side."""
+"""Writes runs for `evalstore show` as more than one text.
+
+That is the page of a run, and two runs side by side.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
     out: Path | None,
     unused: Mapping[str, bool],
 ) -> None:
-    """Show two runs side by side; edits behind a pair are named where the folder's store has them."""
+    """Show two runs side by side.
+
+    Edits behind a pair are named where the folder's store has them.
+    """
     from evalstore.api import add_edits, keep_regressed, read_pairs
     from evalstore.report.run_pairs import prepare_pages
     from evalstore.runs.imports.series_filter import SeriesFilter
@@ -61,7 +67,10 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
 
 
 def require_other_tool(*runs: Run) -> None:
-    """Raise `UsageError` where none of the runs is another tool's, of which alone --only chooses a series."""
+    """Raise `UsageError` where none of the runs is another tool's.
+
+    --only chooses a series of such runs alone.
+    """
     from evalstore.runs.formats import EVERY_EVAL_EVER, detect_format
 
     if all(detect_format(run.path).tool == EVERY_EVAL_EVER for run in runs):
@@ -77,7 +86,10 @@ def write_run_page(settings: CommandSettings, reader: RunReader, out: Path | Non
 
 
 def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -> None:
-    """Write pages to the file that is named and to others next to it, or to stdout what one page holds."""
+    """Write pages to the file that is named and to others next to it.
+
+    Without a name, stdout gets what one page holds.
+    """
     from evalstore.files import make_folder, write_below
 
     if out is None:
@@ -96,7 +108,10 @@ def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -
 
 
 def _read_tags(settings: CommandSettings, run: Run) -> Mapping[str, Sequence[str]]:
-    """Return the tags of a run's questions where its store is here: the run itself does not have them."""
+    """Return the tags of a run's questions where its store is here.
+
+    The run itself does not have them.
+    """
     from evalstore.api import map_tags
 
     if run.dataset is None:

@@ -20,7 +20,10 @@ _VERDICTS = tuple(map(str, Verdict))
 
 
 class ExampleRequest(NamedTuple):
-    """What is to be saved, by its name in the result of the command; without a verdict that of the result."""
+    """What is to be saved, by its name in the result of the command.
+
+    Without a verdict, that of the result is expected.
+    """
 
     name: str
     verdict: Verdict | None
@@ -63,7 +66,10 @@ def _read_word(word: str) -> ExampleRequest:
 
 
 def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:
-    """Return a decorator that adds the option: a word of the result, and =VERDICT to expect another."""
+    """Return a decorator that adds the option.
+
+    Its value is a word of the result, and =VERDICT to expect another verdict.
+    """
     metavar = f"{name}[=VERDICT]"
     return click.option(
         "--save-example", "saves", metavar=metavar, multiple=True, callback=_parse, help=help_text

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class ScoreCommand(SectionedCommand):
-    """The command, whose --worktree takes a value after = only: the next word is most often DATASET."""
+    """The command, whose --worktree takes a value after = only.
+
+    The next word is most often DATASET.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give a bare --worktree its value."""
@@ -188,11 +191,12 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     OUTPUTS is JSONL with a line {"id", "output", "input"?, "tool_calls"?, "sample"?} for each
     output, or rows of Every Eval Ever; a .parquet file with such columns; a stored run; a log of
     Inspect AI (.eval, .json); or results of promptfoo (.json, .jsonl). The format is detected from
-    the content. The run is two files in the form of Every Eval Ever; the path of the first names it.
+    the content. The run is two files in the form of Every Eval Ever; the path of the first names
+    it.
 
-    If a record holds its input, the output must answer that question: a file in which ids and inputs
-    belong to different questions is refused, and --match input joins it by the inputs. Inputs that
-    are no question's are counted next to the score.
+    If a record holds its input, the output must answer that question: a file in which ids and
+    inputs belong to different questions is refused, and --match input joins it by the inputs.
+    Inputs that are no question's are counted next to the score.
 
     Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a
     log of Inspect AI). They count as one question, whose score is their exact mean.
@@ -259,7 +263,10 @@ def _save_examples(
     settings: CommandSettings,
     store: ArtifactStore,
 ) -> None:
-    """Save outputs of a run, each the first to its question, as examples of the rubrics that graded them."""
+    """Save outputs of a run as examples of the rubrics that graded them.
+
+    Each is the first output to its question.
+    """
     if not saves:
         return
     from evalstore.errors import RefusedError
@@ -312,7 +319,10 @@ def _print_run(
 
 
 def _explain_withholding(run: Run, most: Fraction) -> str:
-    """Return what kept a run from a score: more than the share `most` of all gradings, or of a check's."""
+    """Return what kept a run from a score.
+
+    That is more than the share `most` of all gradings, or of a check's.
+    """
     from evalstore.text import make_excerpt
 
     if run.is_withheld and run.failed_gradings > most * run.gradings:
@@ -327,7 +337,10 @@ def _explain_withholding(run: Run, most: Fraction) -> str:
 
 
 def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield that too few gradings were made, or none of a check: no score passes by omitting checks."""
+    """Yield that too few gradings were made, or none of a check.
+
+    No score passes by omitting checks.
+    """
     from evalstore.text import make_excerpt
 
     graded, asked = run.coverage
@@ -344,14 +357,20 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
 
 
 def _write_points(score: Fraction) -> str:
-    """Return a score in points of 100, exactly: rounded, what misses by little would seem to be enough."""
+    """Return a score in points of 100, exactly.
+
+    If it were rounded, what misses by little would seem to be enough.
+    """
     from evalstore.model import format_decimal
 
     return format_decimal(score * 100)
 
 
 def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield how a run misses what was asked of it, in exact numbers; without a score it misses everything."""
+    """Yield how a run misses what was asked of it, in exact numbers.
+
+    Without a score it misses everything.
+    """
     questions = run.questions + run.without_output
     least = wanted.score or Fraction(0)
     if why := _explain_withholding(run, wanted.ungraded):

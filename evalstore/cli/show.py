@@ -89,7 +89,8 @@ def command(  # noqa: PLR0913  # the command line
     only: dict[str, str],
     out: Path | None,
 ) -> None:
-    """Show the file of REF at that version, or the outputs of RUN with the reasons for their scores.
+    """Show the file of REF at that version, or the outputs of RUN with the reasons for their
+    scores.
 
     A run is named by its JSON file, its samples, or a folder of its own. Results that another tool
     recorded count as runs: promptfoo, Inspect AI, skill-creator, AgentV, lm-evaluation-harness,
@@ -151,7 +152,10 @@ def command(  # noqa: PLR0913  # the command line
 
 
 def is_run_name(name: str, folder: Path) -> bool:
-    """Whether a word of the command line names a run, and no artifact: it ends as one, or is there."""
+    """Whether a word of the command line names a run, and no artifact.
+
+    It ends as a run's name does, or is there.
+    """
     if _NAME.fullmatch(name):
         return False
     if _ARTIFACT.fullmatch(name):

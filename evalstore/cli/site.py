@@ -35,7 +35,8 @@ _MARK = ".evalstore-site"
 )  # fmt: skip
 @add_output_options()
 def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
-    """Write the store as pages into DIR: artifacts, changes of each release, references, runs, audits.
+    """Write the store as pages into DIR: artifacts, changes of each release, references, runs,
+    audits.
 
     The pages need no server and no network. DIR is new or empty, or holds an earlier site, which is
     replaced. The page of a run has all of its outputs. Judges answer from kept replies.

@@ -1,4 +1,7 @@
-"""Opens, writes and closes the standard streams, also when closed, full, or left by their reader."""
+"""Opens, writes and closes the standard streams.
+
+They may be closed, full, or left by their reader.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def find_screen(stream: TextIO) -> Screen:
 
 
 def find_git_screen() -> Screen:
-    """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says so."""
+    """Return the screen behind git's pager.
+
+    stdout is a pipe to it, and GIT_PAGER_IN_USE says so.
+    """
     return _make_screen(
         sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE"))
     )
@@ -63,7 +69,10 @@ def needs_pager(text: str) -> bool:
 
 
 def can_show_bars(*, quiet: bool) -> bool:
-    """Whether progress may be drawn on stderr: on a terminal that can redraw a line, without --quiet."""
+    """Whether progress may be drawn on stderr.
+
+    It may on a terminal that can redraw a line, without --quiet.
+    """
     return not quiet and sys.stderr.isatty() and _can_obey()
 
 
@@ -75,7 +84,10 @@ def close_streams() -> OSError | None:
 
 
 def find_columns(stream: TextIO) -> int | None:
-    """Return how wide a stream may be written: COLUMNS, or its terminal's width; None if both are unknown."""
+    """Return how wide a stream may be written: COLUMNS, or its terminal's width.
+
+    It is None if both are unknown.
+    """
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and len(columns) <= _DIGITS and int(columns):
         return int(columns)

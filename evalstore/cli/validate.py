@@ -125,7 +125,10 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
 
 def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings) -> str:
-    """Return the command that fixes what can be fixed, or follows a sound store; empty for other results."""
+    """Return the command that fixes what can be fixed, or follows a sound store.
+
+    It is empty for other results.
+    """
     from evalstore.store.locate import find_top, resolve_folder
 
     if any(finding.edit for finding in result.findings):
@@ -184,7 +187,10 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
 def _name_foreign_files(
     sources: list[ValidationSource], findings: Findings
 ) -> list[ValidationSource]:
-    """Return the sources, and mark those that are no artifacts but files of a tool that `migrate` knows."""
+    """Return the sources, and mark those that are files of another tool.
+
+    They are no artifacts, but `migrate` knows their tool.
+    """
     odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
     return [_name_foreign_file(source) if source.file in odd else source for source in sources]
 
@@ -215,7 +221,10 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
 
 
 def _name_results(path: Path, name: str) -> tuple[str, str]:
-    """Return what a file of outputs or results is, and what takes it; nothing for what `migrate` takes."""
+    """Return what a file of outputs or results is, and what takes it.
+
+    Both are empty for what `migrate` takes.
+    """
     from evalstore.runs.formats import find_format
 
     try:
@@ -271,7 +280,10 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
 
 
 def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
-    """Return the root of the files' store: the one around the directory, or else around the files."""
+    """Return the root of the files' store.
+
+    It is the one around the directory, or else around the files.
+    """
     outside = next(
         (source.root for source in sources if source.root and not _lies_within(source, root)), None
     )
@@ -322,7 +334,10 @@ def _find_named_sources(directory: Path, name: str, kind: str | None) -> list[Va
 
 
 def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
-    """Return a source of the kind that its author says it is; the rows of a dataset are that already."""
+    """Return a source of the kind that its author says it is.
+
+    The rows of a dataset are that already.
+    """
     from evalstore.lint.sources import FileRole
     from evalstore.model import Kind
 
@@ -333,7 +348,10 @@ def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
 
 
 def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
-    """Open the store to look references up; None when a file is outside, or its settings are a finding."""
+    """Open the store to look references up.
+
+    It is None when a file is outside, or its settings are a finding.
+    """
     from evalstore.api import ArtifactStore
 
     if root is None or not _are_of_store(root, sources):
