@@ -1,4 +1,7 @@
-"""Spells the names of a migration: slugs, unique labels, ids that are used already, and paths of runs."""
+"""Spells the names of a migration.
+
+These are slugs, unique labels, ids that are used already, and paths of runs.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
 def make_slug(text: str) -> str:
-    """Return the lower-case ASCII letters and digits of a text, joined by `_`; empty when it has none."""
+    """Return the lower-case ASCII letters and digits of a text, joined by `_`.
+
+    It is empty when the text has none.
+    """
     # Leaves room for a digest or a number within an id.
     return _make_long_slug(text)[:48].strip("_")
 
@@ -66,10 +72,11 @@ def number_names(name: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class UniqueLabels:
-    """Unique labels for the cases of one source; a repeated label gets the next free number (`name_2`).
+    """Unique labels for the cases of one source.
 
-    `used` starts with the ids of all cases, so that no numbered label takes the id of a later case.
-    Numbers that were tried are not tried again, which keeps very common labels linear.
+    A repeated label gets the next free number (`name_2`). `used` starts with the ids of all cases,
+    so that no numbered label takes the id of a later case. Numbers that were tried are not tried
+    again, which keeps very common labels linear.
     """
 
     used: set[str] = field(default_factory=set)
@@ -77,14 +84,20 @@ class UniqueLabels:
     _numbers: dict[str, Iterator[str]] = field(default_factory=dict)
 
     def claim(self, name: str) -> str:
-        """Return a label if it is free, else the label with the first free number; mark it as used."""
+        """Return a label if it is free, else the label with the first free number.
+
+        It is then marked as used.
+        """
         numbers = self._numbers.setdefault(name, number_names(name))
         label = next(candidate for candidate in numbers if candidate not in self.used)
         self.used.add(label)
         return label
 
     def claim_for_case(self, id_: str, pointer: Pointer) -> tuple[str, tuple[str, ...]]:
-        """Return the label of the case at `pointer`, and a note if an earlier case has the same id."""
+        """Return the label of the case at `pointer`.
+
+        A note comes with it if an earlier case has the same id.
+        """
         self.used.add(id_)
         if self._first.setdefault(id_, pointer) == pointer:
             return id_, ()
@@ -100,14 +113,20 @@ def make_id(name: str) -> str:
 
 
 def make_check_id(names: Iterable[Any]) -> str:
-    """Return the first of several names that is an id, or that has letters or digits to make one of."""
+    """Return an id from the first of several names that can give one.
+
+    That name is an id, or has letters or digits to make one of.
+    """
     words = [name for name in names if isinstance(name, str)]
     word = next(filter(make_slug, words))
     return word if is_id(word) and len(word) <= _CHECK_ID else make_id(make_slug(word))
 
 
 def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
-    """Return the ids of checks, each the first usable of its names; a name that is an id keeps its check."""
+    """Return the ids of checks, each from the first usable of its names.
+
+    A name that is an id keeps its check.
+    """
     candidates = list(names)
     wanted = [make_check_id(words) for words in candidates]
     labels, ids = UniqueLabels(), dict[int, str]()
@@ -125,7 +144,10 @@ def take_first_words(text: str) -> str:
 
 
 def rename_checks(rubric: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a rubric whose checks have new ids, in `names` by the old ones; its weights and gates follow."""
+    """Return a rubric whose checks have new ids.
+
+    `names` has them by the old ones. Its weights and gates follow.
+    """
     renamed, checks, scoring = dict(rubric), rubric.get("checks"), rubric.get("scoring")
     if isinstance(checks, list):
         renamed["checks"] = [_rename_check(check, names) for check in checks]
@@ -152,7 +174,10 @@ def _rename_check(check: Any, names: Mapping[str, str]) -> Any:
 
 
 class _NameRecord(NamedTuple):
-    """The digest of what a name stands for (empty for an artifact), and the source file that brought it."""
+    """The digest of what a name stands for, and the source file that brought it.
+
+    The digest is empty for an artifact.
+    """
 
     content: str
     file: str
@@ -160,12 +185,18 @@ class _NameRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArtifactNames:
-    """The names that one migration has used: ids by `<kind>/<id>`, paths of runs with a leading slash."""
+    """The names that one migration has used.
+
+    They are ids by `<kind>/<id>`, and paths of runs with a leading slash.
+    """
 
     records: ChainMap[str, _NameRecord] = field(default_factory=ChainMap)
 
     def start_trial(self) -> ArtifactNames:
-        """Return names whose additions stay apart until `merge_trial`, for a source that may still be refused."""
+        """Return names whose additions stay apart until `merge_trial`.
+
+        They are for a source that may still be refused.
+        """
         # Lookups see the parent, additions go to the child: dropping the trial undoes them.
         return ArtifactNames(self.records.new_child())
 

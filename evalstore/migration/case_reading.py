@@ -129,9 +129,10 @@ def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = No
 
 @dataclass(slots=True)
 class CaseChecks:
-    """The checks of one case by id, their weights, and parts that no check expresses, with their notes.
+    """The checks of one case by id, and their weights.
 
-    `losses` are reasons why its score can differ from the legacy grader's, `remarks` move no score.
+    Parts that no check expresses are there with their notes. `losses` are reasons why its score can
+    differ from the legacy grader's, `remarks` move no score.
     """
 
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)

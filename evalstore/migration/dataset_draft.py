@@ -1,4 +1,7 @@
-"""Builds the dataset of one source: its questions with their rubrics, and what they do not say of it."""
+"""Builds the dataset of one source.
+
+It has the questions with their rubrics, and what they do not say of the source.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,10 @@ def build_dataset(
     shares: Sequence[SharedCase],
     former: Mapping[str, str],
 ) -> ArtifactDraft:
-    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file.
+    """Return the dataset: its head, and its questions with their rubrics.
 
-    `former` are the ids that questions had before, by those of now.
+    It also has the remainder of the file. `former` are the ids that questions had before, by those
+    of now.
     """
     rows: list[dict[str, Any]] = []
     for case, rubric, share in zip(context.extraction.usable_cases, rubrics, shares, strict=True):

@@ -39,7 +39,10 @@ _LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 
 @dataclass(frozen=True, slots=True)
 class SignCount:
-    """In how many of a file's cases a sign is, for or against a format; one at the root counts for all."""
+    """In how many of a file's cases a sign is, for or against a format.
+
+    A sign at the root counts for all.
+    """
 
     sign: FormatSign
     is_against: bool
@@ -55,10 +58,10 @@ class SignCount:
 
 @dataclass(frozen=True, slots=True)
 class FormatWeight:
-    """How much of a file speaks for a format: its `weight` from -1 to 1, and its signs, strongest first.
+    """How much of a file speaks for a format: its `weight`, from -1 to 1, and its signs.
 
-    `mass` is what its signs weigh whether they speak for it or against it. `confidence` is how sure
-    they are, from 0 to 1, over those cases that speak at all.
+    The strongest sign comes first. `mass` is what its signs weigh whether they speak for it or
+    against it. `confidence` is how sure they are, from 0 to 1, over those cases that speak at all.
     """
 
     table: FormatTable
@@ -78,7 +81,10 @@ class FormatWeight:
         return any(not count.is_against and count.sign.confidence >= SURE for count in self.signs)
 
     def compute_margin(self, other: FormatWeight) -> Fraction:
-        """Return by how much it outweighs another format, as a share of what the signs of both weigh."""
+        """Return by how much it outweighs another format.
+
+        It is a share of what the signs of both weigh.
+        """
         mass = self.mass + other.mass
         return (self.weight - other.weight) / mass if mass else Fraction(0)
 
@@ -116,7 +122,10 @@ class FormatMatch:
 
     @property
     def margin(self) -> Fraction | None:
-        """By how much the heaviest format outweighs the next, as a share of their signs; None without a next."""
+        """By how much the heaviest format outweighs the next, as a share of their signs.
+
+        It is None without a next one.
+        """
         return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
 
@@ -125,7 +134,10 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "written by a migration")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
-    """Return the heaviest table, if no other weighs about as much; a foreign shape (`not_this`) wins."""
+    """Return the heaviest table, if no other weighs about as much.
+
+    A foreign shape (`not_this`) wins over all tables.
+    """
     if _has_own_source(value):
         return OWN_MATCH
     shape = next(_find_shapes(value, tables), None)
@@ -147,7 +159,10 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
 
 
 def detect_file(path: Path) -> FormatMatch:
-    """Return the format of a file, of rows by the first of them. Raises `LoadError` where it cannot be read."""
+    """Return the format of a file, of rows by the first of them.
+
+    Raises `LoadError` where it cannot be read.
+    """
     data = read_user_file(path, LARGE_FILE)
     if path.suffix.lower() in {".jsonl", ".ndjson"}:
         data = b"\n".join(data.split(b"\n", _HEAD)[:_HEAD])
@@ -155,10 +170,11 @@ def detect_file(path: Path) -> FormatMatch:
 
 
 def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatch:
-    """Return the match of a file with the format that the user says it has, whatever else it looks like.
+    """Return the match of a file with the format that the user says it has.
 
-    In a folder only a file with some sign of the format is taken, and none that is the result of a
-    run: `is_named` says that the user named the file itself.
+    It does not matter what else the file looks like. In a folder only a file with some sign of the
+    format is taken, and none that is the result of a run: `is_named` says that the user named the
+    file itself.
     """
     if _has_own_source(value) and not is_named:
         return OWN_MATCH
@@ -179,7 +195,10 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
 
 
 def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
-    """Yield the foreign shapes of a document: results, neighbours of a suite, then other tools' files."""
+    """Yield the foreign shapes of a document.
+
+    They are results, then neighbours of a suite, then other tools' files.
+    """
     results = find_value_format(value)
     if results and not results.migrates:
         reason = f"it holds {results.describe_use('FILE')}, and no suite"
@@ -190,7 +209,10 @@ def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignS
 
 
 def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -> int | None:
-    """Return how many cases a file has that no format takes; None if it is no suite, or has no list."""
+    """Return how many cases a file has that no format takes.
+
+    It is None if the file is no suite, or has no list.
+    """
     if match.shape and not match.shape.has_cases:
         return None
     keys = {key for table in tables for key in table.lists} | {
@@ -200,7 +222,10 @@ def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -
 
 
 def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
-    """Return the weights of the tables that a document has a list and a sign of, the heaviest first."""
+    """Return the weights of the tables that a document has a list and a sign of.
+
+    The heaviest comes first.
+    """
     listed = [(table, key) for table in tables if (key := find_list(value, table)) is not None]
     cases = {key: _list_items(value, key) for _, key in listed}
     # Lists of one file weigh by their length: a single case beside twenty others makes no other
@@ -212,7 +237,10 @@ def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeig
 
 
 def find_list(value: Any, table: FormatTable) -> str | None:
-    """Return the path of the first of a table's lists that a document has; None where it has none."""
+    """Return the path of the first of a table's lists that a document has.
+
+    It is None where it has none.
+    """
     return next((key for key in table.lists if _has_list(value, key)), None)
 
 
@@ -374,7 +402,10 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
 
 
 def _has_camel_case(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether keys of the format are in camelCase; those of variables and metadata are the user's own."""
+    """Whether keys of the format are in camelCase.
+
+    The keys of variables and metadata are the user's own, and do not count.
+    """
     holders = [root]
     for case in cases:
         options = case.get("options")

@@ -103,7 +103,10 @@ def export(
 def _export_datasets(
     names: Iterable[str], table: FormatTable, artifacts: ArtifactSource
 ) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
-    """Return the files of all datasets that can be given back, and the others; one alone is an error."""
+    """Return the files of all datasets that can be given back, and the others.
+
+    One alone that cannot be given back is an error.
+    """
     refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(
         table.format
     )
@@ -210,7 +213,10 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
 def _export_remainder(
     ref: Ref, table: FormatTable, artifacts: ArtifactSource
 ) -> list[ExportedFile]:
-    """Restore a source from what its artifacts pin; files that a migration edited since, from themselves."""
+    """Restore a source from what its artifacts pin.
+
+    Files that a migration edited since are restored from themselves.
+    """
     try:
         return _restore_source(ref, table, artifacts, artifacts.load_artifact)
     except RefusedError:
@@ -224,7 +230,10 @@ def _export_remainder(
 def _restore_source(
     ref: Ref, table: FormatTable, artifacts: ArtifactSource, load: LoadArtifact
 ) -> list[ExportedFile]:
-    """Restore a source and its companions from the remainder; they must mean what the store says."""
+    """Restore a source and its companions from the remainder.
+
+    They must mean what the store says.
+    """
     main, questions = (
         artifacts.load_dataset(ref)
         if ref.kind is Kind.DATASET
@@ -279,13 +288,19 @@ def _restore_source(
 
 
 def _needs_rubric(row: Mapping[str, Any], *, asks: bool) -> bool:
-    """Whether a case is restored from its rubric, too; `asks`: its source has judges or shared values."""
+    """Whether a case is restored from its rubric, too.
+
+    `asks`: its source has judges or shared values.
+    """
     source = row["x_source"]
     return has_references(source) or (asks and "pin" not in source)
 
 
 def _list_matching(paths: Iterable[str], pattern: str) -> list[str]:
-    """Return those of a source's companion files that a pattern with `*` names; any other path itself."""
+    """Return those of a source's companion files that a pattern with `*` names.
+
+    Any other path is returned itself.
+    """
     if "*" not in pattern:
         return [pattern]
     name = pattern.removeprefix("file://").removeprefix("./")

@@ -18,12 +18,13 @@ VERSION = "1.0.0"
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDraft:
-    """An artifact without its `x_source`. `id` tells the drafts of one source apart; the plan gives the final one.
+    """An artifact without its `x_source`.
 
-    `name` is what the final id may be made of: the name that a suite gives itself, or a few words
-    for what a rubric or judge asks. `is_common` says that it stands in the table of the format, and
-    is one for all suites; `is_shape`, that its values are those of the questions. `facts` compare a
-    judge with that of the legacy grader.
+    `id` tells the drafts of one source apart; the plan gives the final one. `name` is what the
+    final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
+    judge asks. `is_common` says that it stands in the table of the format, and is one for all
+    suites; `is_shape`, that its values are those of the questions. `facts` compare a judge with
+    that of the legacy grader.
     """
 
     kind: Kind
@@ -50,9 +51,10 @@ def make_judge_draft(judge: Mapping[str, Any], facts: JudgeFacts = OUR_JUDGE) ->
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """The judges that ask in the program's own words, by their id in the table; else why there are none.
+    """The judges that ask in the program's own words, by their id in the table.
 
-    `problems` says so of single judges and `problem` of all others, each a clause behind "as".
+    Where there are none, it says why. `problems` says so of single judges and `problem` of all
+    others, each a clause behind "as".
     """
 
     judges: Mapping[str, ArtifactDraft] = field(default_factory=dict)
@@ -100,12 +102,12 @@ class LegacySource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """A part of a source with an outcome of its own: a check without a kind, a key that nobody reads.
+    """A part of a source with an outcome of its own.
 
-    `question` is the id of the question that stands for it. `in_run` says that the stored run holds
-    it. `document` is the companion file that the pointer refers to, where it is not the file of the
-    case. `cases` is how many it
-    stands for, where these are several.
+    It may be a check without a kind, or a key that nobody reads. `question` is the id of the
+    question that stands for it. `in_run` says that the stored run holds it. `document` is the
+    companion file that the pointer refers to, where it is not the file of the case. `cases` is how
+    many it stands for, where these are several.
     """
 
     pointer: Pointer
@@ -187,7 +189,10 @@ class Extraction:
 
     @property
     def name(self) -> str:
-        """The name that the suite gives itself; empty for none. A file of runs has none: it is called by its file."""
+        """The name that the suite gives itself, or empty for none.
+
+        A file of runs has none: it is called by its file.
+        """
         main = self.dataset or next(
             (case.rubric for case in self.usable_cases if case.rubric), None
         )

@@ -17,11 +17,10 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return an encoded value with references to the parts that a rubric's checks or scoring hold.
 
     `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in
-    `x_without`;
-    `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key: list}}` is a
-    list of mappings with the same keys; in place of such a list, `{x_at: /checks/*/…}` has the
-    number of the check as it comes. Below `question` the rubric may have the question that it
-    grades. Cosmetic keys are never referred to: people edit them.
+    `x_without`; `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key:
+    list}}` is a list of mappings with the same keys; in place of such a list, `{x_at: /checks/*/…}`
+    has the number of the check as it comes. Below `question` the rubric may have the question that
+    it grades. Cosmetic keys are never referred to: people edit them.
     """
     parts = {
         write_canonical(part): pointer for pointer, part in reversed(list(_list_parts(rubric)))
@@ -30,7 +29,10 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
 
 
 def _gather_columns(value: Any) -> Any:
-    """Return a folded value; a list of like mappings that refer to one check each has a list a key."""
+    """Return a folded value whose lists of like mappings are lists by key.
+
+    Each mapping of such a list refers to one check.
+    """
     items = convert_items(value, _gather_columns)
     if not isinstance(items, list):
         return items
@@ -44,7 +46,10 @@ def _gather_columns(value: Any) -> Any:
 
 
 def _name_column(column: list[Any]) -> Any:
-    """Return the reference that stands for those of a column to one part of each check, else the column."""
+    """Return the reference that stands for a whole column, else the column.
+
+    The column's references are to one part of each check.
+    """
     pointers = [
         item[AT] if isinstance(item, dict) and item.keys() == {AT} else "" for item in column
     ]
@@ -74,7 +79,10 @@ def expand_columns(value: Any) -> Any:
 
 
 def restore_parts(value: Any, rubric: Mapping[str, Any]) -> Any:
-    """Return the value of which `fold_value` made this one. Raises `LookupError` where the rubric lacks a part."""
+    """Return the value of which `fold_value` made this one.
+
+    Raises `LookupError` where the rubric lacks a part.
+    """
     return _restore(expand_columns(value), rubric)
 
 
@@ -154,7 +162,10 @@ def _select_shared(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[st
 
 
 def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, lists and mappings of checks, scoring, question and template, with pointers."""
+    """Yield the texts, lists and mappings of a rubric, with their pointers.
+
+    They are those of checks, scoring, question and template.
+    """
     for key in ("checks", "scoring", "question", "template"):
         yield from _walk(_strip(rubric.get(key)), f"/{key}")
 

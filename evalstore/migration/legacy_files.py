@@ -72,7 +72,10 @@ def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ..
 
 
 def parse_whole(data: bytes, file: str) -> Document:
-    """Return the document of a legacy file without broken lines. Raises `LoadError` with the place."""
+    """Return the document of a legacy file without broken lines.
+
+    Raises `LoadError`, with the place, where a line is broken.
+    """
     document, broken = parse_legacy(data, file)
     if broken:
         raise broken[0].problem
@@ -103,7 +106,10 @@ def has_key_mention(data: bytes, file: str, key: str) -> bool:
 
 
 def _parse_table(data: bytes, file: str) -> Document:
-    """Return the document of a table: its text, with the line where each row below the first begins."""
+    """Return the document of a table.
+
+    It has the text, and the line where each row below the first begins.
+    """
     document = _parse_text(data, file)
     reader = csv.reader(StringIO(document.text, newline=""))
     spans, line = dict(document.spans), 1

@@ -1,4 +1,7 @@
-"""`migrate`: surveys the sources, plans and stages their files, then moves all into place at once."""
+"""`migrate`: surveys the sources, and plans and stages their files.
+
+Then it moves all into place at once.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +59,10 @@ def list_orphans(
     claimed: Container[str],
     results: Iterable[SourceResult],
 ) -> Iterator[PlannedFile]:
-    """Yield the orphans: parts of a suite that nothing claimed, and all artifacts of a suite that is gone.
+    """Yield the orphans.
 
-    A source that was refused as a whole claims nothing, and has no orphans: it may be mended.
+    They are parts of a suite that nothing claimed, and all artifacts of a suite that is gone. A
+    source that was refused as a whole claims nothing, and has no orphans: it may be mended.
     """
     planned = {
         (result.source.format, result.source.file) for result in results if result.source.target
@@ -76,14 +80,20 @@ def list_orphans(
 
 
 def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[StoredArtifact]:
-    """Yield the parts of a suite; a run and its rows are one suite in two files, each with its parts."""
+    """Yield the parts of a suite.
+
+    A run and its rows are one suite in two files, each with its parts.
+    """
     parts = stored.list_parts(suite.origin.format, suite.origin.suite)
     return (artifact for artifact in parts if artifact.origin.run == suite.origin.run)
 
 
 @dataclass
 class ReleaseLookup:
-    """The releases of the store in a folder, with or without a repository; `stack` closes what is opened."""
+    """The releases of the store in a folder, with or without a repository.
+
+    `stack` closes what is opened.
+    """
 
     root: Path
     stack: ExitStack
@@ -95,7 +105,10 @@ class ReleaseLookup:
         return None
 
     def find(self, artifact: StoredArtifact, digest: str) -> str | None:
-        """Return the last version of an artifact whose content has this digest; None where there is none."""
+        """Return the last version of an artifact whose content has this digest.
+
+        It is None where there is none.
+        """
         store = self._store
         for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
             ref = Ref(
@@ -108,7 +121,10 @@ class ReleaseLookup:
         return None
 
     def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
-        """Return an artifact's value at its last release, a dataset with its rows; None without one."""
+        """Return an artifact's value at its last release, a dataset with its rows.
+
+        It is None without a release.
+        """
         store = self._store
         last = find_last_release(store.releases(kind, id_)) if store else None
         if store is None or last is None:
@@ -116,10 +132,10 @@ class ReleaseLookup:
         return _load_value(store, Ref(kind, id_, str(last.version), PinType.EXACT, last.version))
 
     def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> PartNode | None:
-        """Return the digests of the last migrated parts of an artifact; None without a trace of them.
+        """Return the digests of the last migrated parts of an artifact.
 
-        The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit
-        as it was migrated.
+        It is None without a trace of them. The file, whose value is `ours`, tells them since an
+        earlier merge; else it is in a commit as it was migrated.
         """
         if noted := read_base_parts(ours):
             return noted
@@ -132,7 +148,10 @@ class ReleaseLookup:
 
 
 def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
-    """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
+    """Return the whole value of an artifact, a dataset with its rows.
+
+    It is None where it cannot be read.
+    """
     with suppress(EvalstoreError):  # what cannot be read is nobody's to merge with
         resolved = store.resolve(ref)
         value = resolved.artifact.value
@@ -215,7 +234,10 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 
 
 def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) -> MigrationReport:
-    """Turn the legacy files at `paths` into rubrics and datasets of the store at `root`, all or nothing."""
+    """Turn the legacy files at `paths` into rubrics and datasets of a store.
+
+    The store is at `root`. All of them are written or none.
+    """
     if is_git_directory(root):
         raise RefusedError(
             f"{root} is a bare repository and has no files", hint="name another folder with --into"
@@ -276,9 +298,10 @@ def _make_context(
 def _plan_files(
     found: Iterable[SourceResult], root: Path, stage: StagedWrites | None
 ) -> tuple[list[SourceResult], list[PlannedFile], set[str]]:
-    """Plan the files of all sources one by one, and stage what to write; without a stage, a dry run.
+    """Plan the files of all sources one by one, and stage what to write.
 
-    Returns the results, the files, and the artifacts that they claim.
+    Without a stage it is a dry run. Returns the results, the files, and the artifacts that they
+    claim.
     """
     results, files, claimed = list[SourceResult](), list[PlannedFile](), set[str]()
     for result in found:
@@ -311,9 +334,10 @@ def _make_report(
 
 
 def _survey_suites(sources: Iterable[LegacyFile], context: ReadingContext) -> list[SuiteFacts]:
-    """Read all sources once for what their suites are called: an id depends on none that is found later.
+    """Read all sources once for what their suites are called.
 
-    They are read again to be planned: what was kept of them would grow with their number.
+    So no id depends on a source that is found later. They are read again to be planned: what was
+    kept of them would grow with their number.
     """
     facts: list[SuiteFacts] = []
 

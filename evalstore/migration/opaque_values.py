@@ -1,4 +1,7 @@
-"""Sets aside what is graded by values that no artifact can hold, and keeps the rest of them as data."""
+"""Sets aside what is graded by values that no artifact can hold.
+
+The rest of them is kept as data.
+"""
 
 from __future__ import annotations
 

@@ -61,11 +61,12 @@ class FileState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgeFacts:
-    """How a judge differs from the legacy grader's, each fact a clause; empty where it does not differ.
+    """How a judge differs from the legacy grader's, each fact a clause.
 
-    `prompt` is about the words of its template, `reply` about how its reply is read. A judge of
-    which nothing is said asks in words of ours. `is_given`: the user says that it is the grader, so
-    that it sees what that sees. `remarks` are sentences on what makes no difference.
+    A fact is empty where it does not differ. `prompt` is about the words of its template, `reply`
+    about how its reply is read. A judge of which nothing is said asks in words of ours. `is_given`:
+    the user says that it is the grader, so that it sees what that sees. `remarks` are sentences on
+    what makes no difference.
     """
 
     prompt: str = "it is evalstore's own"
@@ -88,10 +89,11 @@ class FormatGuess:
 
 @dataclass(frozen=True, slots=True)
 class MigrationSource:
-    """One file that was read: its format with confidence and `reason`, and close alternatives (`also`).
+    """One file that was read: its format, with confidence and `reason`.
 
-    `target` is the path of the dataset, rubric or run that stands for the file. `entries` counts
-    its entries in the report, which lists entries in the order of the sources.
+    `also` are close alternatives. `target` is the path of the dataset, rubric or run that stands
+    for the file. `entries` counts its entries in the report, which lists entries in the order of
+    the sources.
     """
 
     file: str
@@ -110,8 +112,7 @@ class MigrationEntry:
     """The outcome of a case, a part, or a file; `line` counts from 1, `reasons` are sentences.
 
     `remarks` are those of the reasons that have no part in the outcome. A whole file that is set
-    aside has
-    the number of its `cases`.
+    aside has the number of its `cases`.
     """
 
     file: str
@@ -165,7 +166,10 @@ class PlannedFile:
 
 
 class PinBehind(NamedTuple):
-    """A pin of a dataset to a rubric of its own source that has a later version since the source changed."""
+    """A pin of a dataset to a rubric of its own source that has a later version.
+
+    The version came since the source changed.
+    """
 
     dataset: str
     pin: str
@@ -175,7 +179,10 @@ class PinBehind(NamedTuple):
 def list_pins_behind(
     dataset: str, pins: Iterable[str], versions: Mapping[str, str]
 ) -> Iterator[PinBehind]:
-    """Yield the pins of a dataset that are below the versions of what they pin, which are by name."""
+    """Yield the pins of a dataset that are below the versions of what they pin.
+
+    `versions` are by name.
+    """
     for pin in dict.fromkeys(pins):
         name, _, pinned = pin.partition("@")
         before, now = find_version(pinned), find_version(versions.get(name, ""))
@@ -268,11 +275,11 @@ class MigrationReport(ReportValue):
 
 
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:
-    """Return in a sentence why judges are not the legacy grader's; empty where they are, or are none.
+    """Return in a sentence why judges are not the legacy grader's.
 
-    This is the one rule of all formats: a case with a judge is migrated only if the template, the
-    inputs and the reading of the reply are the legacy grader's. `unseen` are the inputs that only
-    the legacy grader's judge sees.
+    It is empty where they are, or where there are none. This is the one rule of all formats: a case
+    with a judge is migrated only if the template, the inputs and the reading of the reply are the
+    legacy grader's. `unseen` are the inputs that only the legacy grader's judge sees.
     """
     if all(fact.is_given for fact in judges):
         unseen = ()
@@ -285,7 +292,10 @@ def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> 
 
 
 def classify_losses(losses: Collection[object]) -> MigrationOutcome:
-    """Return the outcome of a case that became a question or a rubric: lossy if anything of it is lost."""
+    """Return the outcome of a case that became a question or a rubric.
+
+    It is lossy if anything of it is lost.
+    """
     return MigrationOutcome.LOSSY if losses else MigrationOutcome.MIGRATED
 
 

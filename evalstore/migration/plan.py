@@ -61,9 +61,10 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """The plan of one source: texts by path, an entry a case, and the path that stands for the source.
+    """The plan of one source: texts by path, and an entry for each case.
 
-    `claimed` are the stored artifacts, `<kind>/<id>`, that it has a use for.
+    `target` is the path that stands for the source. `claimed` are the stored artifacts,
+    `<kind>/<id>`, that it has a use for.
     """
 
     files: dict[str, PlannedText]
@@ -143,7 +144,10 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
 
 
 def _list_pins_behind(batch: SuiteBatch) -> Iterator[PinBehind]:
-    """Yield the pins of a dataset that stays as it is to rubrics whose files have later versions."""
+    """Yield the pins of a dataset to rubrics whose files have later versions.
+
+    The dataset is one that stays as it is.
+    """
     versions = {f"{item.draft.kind}/{item.draft.id}": item.draft.version for item in batch.planned}
     main = next((item for item in batch.planned if item.draft.kind is Kind.DATASET), None)
     if main and main.result.state not in {FileState.NEW, FileState.UPDATED}:
@@ -253,7 +257,10 @@ def _find_one_shape(context: SourceContext) -> str:
 
 
 def _name_file(context: SourceContext) -> str:
-    """Return the recorded path of a source; of one that is a stored run itself, that of its original."""
+    """Return the recorded path of a source.
+
+    Of one that is a stored run itself, it is that of its original.
+    """
     file = context.legacy.file
     return decode_path(file) if context.extraction.is_run and STORED_PATH.fullmatch(file) else file
 
@@ -328,7 +335,10 @@ def _place_drafts(
     shares: Sequence[SharedCase],
     drafts: Sequence[ArtifactDraft],
 ) -> list[ArtifactDraft | None]:
-    """Place the judges and inner rubrics, then the rubric of each case; return one a usable case."""
+    """Place the judges and inner rubrics, then the rubric of each case.
+
+    Returns one for each usable case.
+    """
     extraction = context.extraction
     keys = _anchor_drafts(drafts, extraction)
     # Layer by layer, so that every reference is final before it is copied into a rubric.
@@ -351,7 +361,10 @@ def _place_main(
     rubrics: list[ArtifactDraft | None],
     shares: Sequence[SharedCase],
 ) -> ArtifactDraft | None:
-    """Place the artifact that stands for the source and return it; a rubric is also put in `rubrics`."""
+    """Place the artifact that stands for the source and return it.
+
+    A rubric is also put in `rubrics`.
+    """
     extraction = context.extraction
     if extraction.dataset:
         return batch.add_main(
@@ -407,9 +420,10 @@ def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
 
 
 def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceContext:
-    """Return a context that knows the rubrics of its questions; one that is nowhere makes them lossy.
+    """Return a context that knows the rubrics of its questions.
 
-    Other sources of the format may have got another id than the name by which they are referred to.
+    A rubric that is nowhere makes its questions lossy. Other sources of the format may have got
+    another id than the name by which they are referred to.
     """
     cases = context.extraction.cases
     found = {

@@ -1,4 +1,7 @@
-"""Plans the writes of a migration: the text of each file, compared with the file that the store has."""
+"""Plans the writes of a migration.
+
+The text of each file is compared with the file that the store has.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 
 class PlannedText(NamedTuple):
-    """The text that the source asks for, the stored text (None if it is unreadable), and what follows."""
+    """The text that the source asks for, the stored text, and what follows.
+
+    The stored text is None if it is unreadable.
+    """
 
     new: str
     current: str | None
@@ -159,7 +165,10 @@ def write_artifact_text(path: str, value: Any) -> str:
 def _render_artifact(
     path: str, value: Any, current: str | None, state: FileState, reason: str
 ) -> PlannedText:
-    """Return the text of an artifact's file, with the current layout and comments where they fit."""
+    """Return the text of an artifact's file.
+
+    It has the current layout and comments where they fit.
+    """
     new = write_artifact_text(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
         return PlannedText(new, current, state, reason)
@@ -175,7 +184,10 @@ def _render_artifact(
 
 
 def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
-    """Return the current text with `new` lines, the text of `value`, and its comments; None if they meet."""
+    """Return the current text with the lines of `new` and its own comments.
+
+    `new` is the text of `value`. It is None if both changed the same lines.
+    """
     try:
         base = write_artifact_text(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
@@ -195,7 +207,10 @@ def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
 
 
 def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSide) -> PlannedText:
-    """Return the text of a source, byte for byte. Raises `RefusedError` where it is not UTF-8 throughout."""
+    """Return the text of a source, byte for byte.
+
+    Raises `RefusedError` where it is not UTF-8 throughout.
+    """
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
         raise RefusedError(
@@ -210,7 +225,10 @@ def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSi
 
 
 def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str) -> PlannedText:
-    """Return a text, or the current one where it differs only in line ends, which git may have converted."""
+    """Return a text, or the current one where it differs only in line ends.
+
+    git may have converted these.
+    """
     if current is not None and current.replace("\r\n", "\n") == new.replace("\r\n", "\n"):
         return PlannedText(current, current, FileState.UNCHANGED)
     return PlannedText(new, current, state, reason)
@@ -225,9 +243,10 @@ def read_current(root: Path, path: str) -> str | None:
 
 
 def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> PlannedFile:
-    """Return the plan of a file, with a diff for a conflict, and in a dry run for what is to be written.
+    """Return the plan of a file.
 
-    Raises `LoadError` where a symbolic link stands in the file's place.
+    It has a diff for a conflict, and in a dry run for what is to be written. Raises `LoadError`
+    where a symbolic link stands in the file's place.
     """
     old = text.current
     if old is None and (data := _read_current_bytes(root, path)) is not None:
@@ -248,7 +267,10 @@ def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> Plan
 
 
 def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
-    """Raise `ConflictError` for a planned new file that another process created since it was planned."""
+    """Raise `ConflictError` for a planned new file that is there by now.
+
+    Another process created it since it was planned.
+    """
     new = (file.path for file in files if file.state is FileState.NEW)
     if path := next((path for path in new if os.path.lexists(root / path)), None):
         raise ConflictError(

@@ -1,4 +1,7 @@
-"""The remainder of a source: what its artifacts do not say. Splits it off, and restores the source from both."""
+"""The remainder of a source: what its artifacts do not say.
+
+It is split off here, and the source is restored from both.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ _MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT, ALIKE})
 
 
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
-    """Return the remainder of a case: `kept` keys that its question lacks, and an unusual order of `keys`.
+    """Return the remainder of a case.
 
-    `mirrors` lists the usual keys in their usual order, each with the field of the question that
-    holds its value unchanged (`a|b`: the first field that the question has; None: no field). One
-    field mirrors one key only.
+    That is `kept` keys which its question lacks, and an unusual order of `keys`. `mirrors` lists
+    the usual keys in their usual order, each with the field of the question that holds its value
+    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one
+    key only.
     """
     if not isinstance(raw, dict):
         return {"kept": encode_value(raw)}
@@ -46,7 +50,10 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
 
 
 def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
-    """Return the case of a question and its remainder, whose keys win: no field mirrors their values."""
+    """Return the case of a question and its remainder.
+
+    The remainder's keys win: no field mirrors their values.
+    """
     source = question.get("x_source", {})
     remainder = decode_value(source.get("kept", {}))
     if not isinstance(remainder, dict):
@@ -119,7 +126,10 @@ def convert_items(value: Any, change: Callable[[Any], Any]) -> Any:
 def _mirror_question(
     question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the case's keys that a question mirrors; of several a field, the first not in `dropped`."""
+    """Return the case's keys that a question mirrors.
+
+    Of several keys for a field it is the first that is not in `dropped`.
+    """
     fields: dict[str, str] = {}
     for key, field_names in mirrors.items():
         present = [name for name in (field_names or "").split("|") if name in question]
@@ -163,7 +173,10 @@ def _make_exact_key(key: Any) -> Any:
 
 
 def is_same_data(left: Any, right: Any) -> bool:
-    """Whether two values are equal as data: `1`, `1.0` and `true` differ, key order does not count."""
+    """Whether two values are equal as data.
+
+    `1`, `1.0` and `true` differ, and the order of keys does not count.
+    """
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):

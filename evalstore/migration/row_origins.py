@@ -46,7 +46,10 @@ def fold_rows(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fill_rows(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a dataset whose questions each say all of their source, as `fold_rows` was given it."""
+    """Return a dataset whose questions each say all of their source.
+
+    They are as `fold_rows` was given them.
+    """
     head = value.get("x_source")
     common = head.get(_COMMON) if isinstance(head, Mapping) else None
     if (
@@ -82,7 +85,10 @@ def _spell_sources(value: Mapping[str, Any]) -> str:
 
 
 def _list_pointers(value: Mapping[str, Any], pattern: Any) -> Iterator[str]:
-    """Yield the pointers of successive questions; places of cases that were set aside are left out."""
+    """Yield the pointers of successive questions.
+
+    Places of cases that were set aside are left out.
+    """
     if not isinstance(pattern, str) or "*" not in pattern:
         yield from repeat(pattern)
         return
@@ -110,7 +116,10 @@ def _find_common(value: Mapping[str, Any], sources: Sequence[Source]) -> dict[st
 
 
 def _find_pattern(value: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
-    """Return the pointer of the cases' list with a `*` for their numbers, where they follow one another."""
+    """Return the pointer of the cases' list with a `*` for their numbers.
+
+    It is None unless the numbers follow one another.
+    """
     found = [source.get(_POINTER) for source in sources]
     texts = [pointer for pointer in found if isinstance(pointer, str)]
     parent = texts[0].rpartition("/")[0] if texts else "*"
@@ -121,7 +130,10 @@ def _find_pattern(value: Mapping[str, Any], sources: Sequence[Source]) -> str | 
 
 
 def _choose_values(rows: Sequence[Any]) -> Iterator[tuple[_Place, Any]]:
-    """Yield each place with what most questions have there; None where saying that once is not shorter."""
+    """Yield each place with what most questions have there.
+
+    It is None where saying that once is not shorter.
+    """
     texts: dict[_Place, Counter[str]] = {}
     numbers: Counter[_Place] = Counter()
     values: dict[tuple[_Place, str], Any] = {}
@@ -214,7 +226,10 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
 
 
 def _fill_values(values: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of which one may be the number in an id; a renamed question need not have one."""
+    """Return values of which one may be the number in an id.
+
+    A renamed question need not have one.
+    """
     filled = {
         key: _read_number(row) if item == _ID_NUMBER else item for key, item in values.items()
     }

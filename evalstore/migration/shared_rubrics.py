@@ -46,7 +46,10 @@ _VARIABLE = "x_variable"
 
 
 class Share(StrEnum):
-    """Who shares a rubric: cases with equal checks, or with equal shapes of a suite, or of all suites."""
+    """Who shares a rubric.
+
+    It is cases with equal checks, or with equal shapes of a suite, or of all suites.
+    """
 
     CASES = "cases"
     SUITE = "suite"
@@ -55,7 +58,10 @@ class Share(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SharedCase:
-    """The rubric of a case, the values that its question has for it, and a judge that is made for it."""
+    """The rubric of a case, and the values that its question has for it.
+
+    `judge` is a judge that is made for it.
+    """
 
     rubric: ArtifactDraft | None
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -65,9 +71,10 @@ class SharedCase:
 def share_extraction(
     extraction: Extraction, table: FormatTable, has_own_rubric: Callable[[LegacyCase], bool]
 ) -> tuple[list[SharedCase], tuple[ArtifactDraft, ...]]:
-    """Return each usable case's rubric as its suite shares it, and the drafts that these rubrics need.
+    """Return each usable case's rubric as its suite shares it.
 
-    A case with a rubric of its own keeps that as it is.
+    The drafts that these rubrics need come with them. A case with a rubric of its own keeps that as
+    it is.
     """
     cases = extraction.usable_cases
     taken = {key for case in cases for key in case.question}
@@ -124,7 +131,10 @@ class _ValueKeys:
         return {"from": key}
 
     def _list_names(self, check: Mapping[str, Any], pointer: Pointer) -> Iterator[str]:
-        """Yield names for a value: those of its check, of its key at the source, and of its parameter."""
+        """Yield names for a value.
+
+        They are those of its check, of its key at the source, and of its parameter.
+        """
         param = str(pointer[-1])
         own = check.get("id")
         row = next(
@@ -208,7 +218,10 @@ def _gather_statements(
 
 
 def _find_variable(check: Mapping[str, Any]) -> str:
-    """Return the variable that holds the statement of a check; empty where it has none, or several."""
+    """Return the variable that holds the statement of a check.
+
+    It is empty where the check has none, or several.
+    """
     variables = check.get("variables")
     names = (
         [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
@@ -228,7 +241,10 @@ def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any
 
 
 def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
-    """Return a judge that reads its statement under the name in `each`; None where that cannot be."""
+    """Return a judge that reads its statement under the name in `each`.
+
+    It is None where that cannot be.
+    """
     template = judge.value["template"] if judge else ""
     renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")
     before, after = ({tag.name for tag in find_tags(text)} for text in (template, renamed))

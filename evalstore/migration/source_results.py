@@ -65,7 +65,10 @@ class SourceResult:
 
 
 def read_sources(sources: Iterable[LegacyFile], context: ReadingContext) -> Iterator[SourceResult]:
-    """Yield the results of sources; a companion, whose cases came with a suite, is not migrated again."""
+    """Yield the results of sources.
+
+    A companion, whose cases came with a suite, is not migrated again.
+    """
     waiting: list[tuple[LegacyFile, MigrationSource]] = []
     suites: dict[str, MigrationSource] = {}
     for file in sources:
@@ -179,9 +182,10 @@ def _follow_lists(
     tables: Sequence[FormatTable],
     load: Callable[[str], Document | None],
 ) -> tuple[Any, tuple[str, ...]]:
-    """Return a document with the rows of the files that its lists name, and the names of these files.
+    """Return a document with the rows of the files that its lists name.
 
-    So it is judged: what the cases are may be said by those files alone.
+    The names of these files come with it. So it is judged: what the cases are may be said by those
+    files alone.
     """
     keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
     named = (
@@ -223,7 +227,10 @@ def _refuse_broken(
 
 
 def _find_results(file: LegacyFile) -> FileFormat | None:
-    """Return what a file is that can be no suite, such as an archive or a table; None for any other."""
+    """Return what a file is that can be no suite, such as an archive or a table.
+
+    It is None for any other file.
+    """
     with suppress(EvalstoreError):
         shape = find_format(file.path).shape
         return shape if shape and shape.read_entries else None

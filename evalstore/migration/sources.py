@@ -1,4 +1,7 @@
-"""Finds the files to migrate, with names equal on every machine; walks folders, follows no links."""
+"""Finds the files to migrate, with names equal on every machine.
+
+It walks folders, and follows no links.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ class LegacyFile:
         return self.root / self.relative_path
 
     def list_companions(self, path: str) -> list[str]:
-        """Return the files that a pattern with `*` names, by their paths from this one; any other path itself."""
+        """Return the files that a pattern with `*` names.
+
+        They are given by their paths from this one. Any other path is returned itself.
+        """
         below = self._resolve_below(path) if "*" in path else None
         if below is None or "**" in below:
             return [path]
@@ -81,7 +87,10 @@ class LegacyFile:
         return None
 
     def name_companion(self, path: str) -> str:
-        """Return the name under which the companion file at a path would be a source itself; empty outside."""
+        """Return the name under which the companion file at a path would be a source.
+
+        It is empty for a file outside.
+        """
         below = self._resolve_below(path)
         return _to_text(self._top / below) if below else ""
 
@@ -100,7 +109,10 @@ class LegacyFile:
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
-    """Return the files of `paths`, once each, by name; a file that is also named itself counts as named."""
+    """Return the files of `paths`, once each, by name.
+
+    A file that is also named itself counts as named.
+    """
     found = (file for path in paths for file in _list_files(path, store))
     files = sorted(found, key=lambda file: file.in_folder, reverse=True)
     # Named files come last and replace the same file found in a folder.
@@ -117,7 +129,10 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
 
 
 def _mark_copy(file: LegacyFile, names: Collection[str]) -> LegacyFile:
-    """Return a file that is skipped if it is a run below `runs/` whose original is a source, too."""
+    """Return a file that is skipped if it is a stored run of another source.
+
+    It is below `runs/`, and its original is a source, too.
+    """
     if not file.in_folder or not STORED_PATH.fullmatch(file.name):
         return file
     original = decode_path(file.name)
@@ -126,10 +141,10 @@ def _mark_copy(file: LegacyFile, names: Collection[str]) -> LegacyFile:
 
 
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file lies below one of `paths`, or beside one, and is not there any more.
+    """Return whether a recorded file near one of `paths` is not there any more.
 
-    Of a repository outside of the store, its history must have had the file: another one may have
-    one of that name.
+    It was below one of them, or beside one. Of a repository outside of the store, its history must
+    have had the file: another one may have one of that name.
     """
     home = _make_absolute(store)
     plain: list[tuple[PurePosixPath, Path]] = []
@@ -159,13 +174,13 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
 
 
 def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file is not there any more in the store, where all `paths` lie in it.
+    """Return whether a recorded file is not there any more in the store.
 
-    Outside of git, the name of a folder is the first part of what was recorded: such a file is
-    missing where the folder has the same below it, and beside it there is none of the recorded
-    name. What was migrated from outside of the store may have been recorded by a name that the
-    store lacks: that alone says nothing, and tells no more than that a suite which is the same
-    otherwise may have moved.
+    All `paths` must be in the store. Outside of git, the name of a folder is the first part of what
+    was recorded: such a file is missing where the folder has the same below it, and beside it there
+    is none of the recorded name. What was migrated from outside of the store may have been recorded
+    by a name that the store lacks: that alone says nothing, and tells no more than that a suite
+    which is the same otherwise may have moved.
     """
     home, all_paths = _make_absolute(store), [*map(_make_absolute, paths)]
     is_inside = all(path.is_relative_to(home) for path in all_paths)
@@ -248,7 +263,7 @@ def _walk_folder(root: Path) -> Iterator[str]:
 
 
 def _is_candidate(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a file with a legacy suffix, or a link to one or to a folder."""
+    """Whether an entry is a file with a legacy suffix, or a link to one or to a folder."""
     has_suffix = PurePosixPath(entry.name).suffix.lower() in SUFFIXES
     try:
         return (has_suffix and entry.is_file()) or (entry.is_symlink() and entry.is_dir())
@@ -257,9 +272,9 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 
 
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
-    """Return a path relative to the store if it is in it, else to its own repository; never absolute.
+    """Return a path relative to the store if it is in it, else to its own repository.
 
-    What lies in no repository is named as the user wrote it.
+    It is never absolute. What lies in no repository is named as the user wrote it.
     """
     absolute, home = _make_absolute(path), _make_absolute(store)
     if absolute.is_relative_to(home):
@@ -273,7 +288,10 @@ def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
 
 
 def _find_top(folder: Path, store: Path) -> Path | None:
-    """Return the top of the working tree of a folder outside of the store; None where there is none."""
+    """Return the top of the working tree of a folder outside of the store.
+
+    It is None where there is none.
+    """
     absolute = _make_absolute(folder)
     return None if absolute.is_relative_to(_make_absolute(store)) else find_top(absolute)
 

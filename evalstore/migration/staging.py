@@ -145,7 +145,10 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
 
 
 def _find_stage(root: Path) -> StageFolder:
-    """Return a store's stage: in the git directory of its working tree, where no clone brings anything."""
+    """Return a store's stage.
+
+    It is in the git directory of its working tree, where no clone brings anything.
+    """
     folder = root.resolve()
     top = find_top(folder)
     if top is None:

@@ -1,4 +1,7 @@
-"""Loads the tables of `migrations/`, one a format: its signs, its keys, and the checks they become."""
+"""Loads the tables of `migrations/`, one a format.
+
+A table has the format's signs, its keys, and the checks that they become.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ class CheckRow:
 # Compared and hashed by identity: `values` is a mapping.
 @dataclass(frozen=True, slots=True, eq=False)
 class FormatSign:
-    """Keys at the root, in a case or check, for or against a format: any of `keys`, `all`, `values`."""
+    """Keys at the root, in a case or in a check, for or against a format.
+
+    One of `keys` and all of `all` must be there, and each key of `values` with one of its values.
+    """
 
     at: str
     keys: frozenset[str] = frozenset()
@@ -278,7 +284,10 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
 
 
 def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return the lists of root keys that name a suite, from a table's `name`: one key, or several."""
+    """Return the lists of root keys that name a suite.
+
+    They come from a table's `name`, which has one key, or several.
+    """
     names = value.get("name", [])
     items = names if isinstance(names, list) else [names]
     return tuple((item,) if isinstance(item, str) else tuple(item) for item in items)
@@ -287,7 +296,10 @@ def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 def _build(
     make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any
 ) -> _Row:
-    """Return a row whose fields are the keys of a mapping, or their `names`; `reads` read values."""
+    """Return a row whose fields are the keys of a mapping, or their `names`.
+
+    `reads` read values.
+    """
     items = {key: reads[key](item) if key in reads else item for key, item in value.items()}
     return make(**{names.get(key, key): item for key, item in items.items()})
 

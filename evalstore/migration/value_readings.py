@@ -40,7 +40,10 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
-    """Yield a note on each key of the root, or its parts, unknown to the table, and on hidden lists."""
+    """Yield a note on each key of the root, or its parts, unknown to the table.
+
+    Hidden lists have notes, too.
+    """
     if isinstance(value, dict) and ANY_KEY in table.lists and table.lists.keys().isdisjoint(value):
         # The keys of the root are names, of mappings or of one another.
         odd = (key for key, item in value.items() if not isinstance(item, dict))
@@ -96,7 +99,10 @@ def is_number(value: Any) -> TypeGuard[int | Decimal]:
 
 
 def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
-    """Return a sentence that no grader reads these keys, with guesses for misspelt ones; none for no keys."""
+    """Return a sentence that no grader reads these keys.
+
+    It guesses what a misspelt one means. There is none where there are no keys.
+    """
     names, known = list(map(str, keys)), list(known)
     if not names:
         return []
@@ -115,7 +121,10 @@ def is_ban(name: str) -> bool:
 
 
 def select_same_side(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known keys that ask for or ban something like `name`: a guess must not negate a demand."""
+    """Return the known keys that ask for or ban something like `name`.
+
+    A guess must not negate a demand.
+    """
     side, letters = is_ban(name), make_slug(name).replace("_", "")
     # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
     return [
@@ -126,7 +135,10 @@ def select_same_side(name: str, known: Iterable[str]) -> list[str]:
 def describe_misfits(
     raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors
 ) -> list[str]:
-    """Return a sentence on the keys of a case that its question should mirror and does not, if any."""
+    """Return a sentence on the keys of a case that its question should mirror.
+
+    It is about those which the question does not mirror, if any.
+    """
     misfits: list[str] = []
     for key, field in mirrors.items():
         if not field or field == "id" or raw.get(key) is None:
@@ -256,7 +268,10 @@ _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
 
 
 def render_input(input_: Any) -> str:
-    """Return an input as one text: the content of a single user message, else each message after its role."""
+    """Return an input as one text.
+
+    It is the content of a single user message, else each message after its role.
+    """
     if input_ is None or isinstance(input_, str):
         return input_ or ""
     messages = read_messages(input_)

@@ -1,1 +1,4 @@
-"""Gives migrated artifacts back: what an export reads and returns, and the proof that nothing is lost."""
+"""Gives migrated artifacts back.
+
+It has what an export reads and returns, and the proof that nothing is lost.
+"""

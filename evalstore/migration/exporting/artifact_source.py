@@ -1,4 +1,7 @@
-"""Opens the artifacts that an export reads: those of a store, or of a folder that is no repository."""
+"""Opens the artifacts that an export reads.
+
+They are those of a store, or of a folder that is no repository.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk that stand for a format's sources: datasets, and what has a remainder."""
+        """Return the artifacts on disk that stand for a format's sources.
+
+        They are datasets, and what has a remainder.
+        """
         if self.root is None:
             raise RefError(
                 "a bare repository has no files to export", hint="name releases: dataset/x@1.0.0"
@@ -72,7 +78,10 @@ class ArtifactSource:
         return artifact, list(iterate_questions(artifact.value, rows))
 
     def load_artifact(self, ref: Ref) -> Artifact:
-        """Return the rubric or judge at a reference: its release, or before the first one its file."""
+        """Return the rubric or judge at a reference.
+
+        It is its release, or before the first one its file.
+        """
         has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.read_artifact(ref)
@@ -84,7 +93,10 @@ class ArtifactSource:
         return artifact
 
     def load_unreleased(self, ref: Ref) -> Artifact:
-        """Return the file that a pin means once it is released: one with its version; else the release."""
+        """Return the file that a pin means once it is released.
+
+        That is one with its version; else it is the release.
+        """
         with suppress(EvalstoreError):
             artifact = self._read_on_disk(ref)
             if ref.version and str(ref.version) == artifact.version:

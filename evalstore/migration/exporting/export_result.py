@@ -1,4 +1,7 @@
-"""The values that `export` returns, and the refusal of a rubric that was edited since it was migrated."""
+"""The values that `export` returns.
+
+It also has the refusal of a rubric that was edited since it was migrated.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ EDIT_HINT = "export an earlier version, or take the edit back"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One exported file: its path, the artifact or run it comes from, its text, and what is left out.
+    """One exported file: its path, where it comes from, and its text.
 
+    `ref` is the artifact or run that it comes from. `left_out` is what the text does not have.
     `behind` are pins of its dataset to rubrics that have a later version since their source
     changed.
     """
@@ -32,7 +36,10 @@ class EditedRubricError(RefusedError):
     def __init__(
         self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT
     ) -> None:
-        """Name the question and the reference of its rubric, and say what is the matter with that."""
+        """Name the question and the reference of its rubric.
+
+        `reason` says what is the matter with the rubric.
+        """
         # A rubric that is filled with the values of one question is named with that.
         self.rubric = rubric.partition("#")[0]
         super().__init__(f"{question}, graded by {self.rubric}: {reason}", hint=hint)
@@ -51,9 +58,10 @@ class UnexportedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The files of one export; `out` is the folder they were written to, None when nothing was written.
+    """The files of one export.
 
-    `refused` are the files that could not be given back.
+    `out` is the folder they were written to, None when nothing was written. `refused` are the files
+    that could not be given back.
     """
 
     format: str

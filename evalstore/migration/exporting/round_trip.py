@@ -32,7 +32,10 @@ ExpandRef = Callable[[str], Any]
 def check_unchanged(
     extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact
 ) -> None:
-    """Raise `RefusedError`, naming the first difference, unless artifacts and source mean the same."""
+    """Raise `RefusedError` unless artifacts and source mean the same.
+
+    The error names the first difference.
+    """
     drafts = {draft.ref: draft for draft in extraction.drafts}
 
     def expand_stored(ref: str) -> Any:
@@ -113,7 +116,10 @@ def check_restorable(
 def _check_questions(
     questions: Sequence[Question], cases: Sequence[LegacyCase], values: AbstractSet[str]
 ) -> None:
-    """Raise `RefusedError` for the first question that differs; `values` are keys that rubrics read."""
+    """Raise `RefusedError` for the first question that differs.
+
+    `values` are keys that rubrics read.
+    """
     for question, case in zip(questions, cases, strict=True):
         row = {key: value for key, value in question.row.items() if key not in values}
         ours, theirs = _strip_row(row, case), _strip_row(case.question, case)

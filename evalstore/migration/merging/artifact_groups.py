@@ -12,7 +12,10 @@ from evalstore.model import Kind
 
 
 class CaseKey(NamedTuple):
-    """A place in a suite that identifies an artifact: a question's id, and a pointer within its case."""
+    """A place in a suite that identifies an artifact.
+
+    It is a question's id, and a pointer within its case.
+    """
 
     case: str
     part: str = ""

@@ -64,7 +64,10 @@ _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 
 
 
 class ConflictSide(StrEnum):
-    """Whose side wins where an artifact changed at the source and in the store: none, one, or both."""
+    """Whose side wins where an artifact changed at the source and in the store.
+
+    It is none, one, or both.
+    """
 
     NONE = "none"
     SOURCE = "source"
@@ -73,7 +76,10 @@ class ConflictSide(StrEnum):
 
 
 class MergeResult(NamedTuple):
-    """What becomes of a file: its state, why, and the value to write (None: only its origin changes)."""
+    """What becomes of a file: its state, why, and the value to write.
+
+    The value is None where only its origin changes.
+    """
 
     state: FileState
     reason: str
@@ -81,10 +87,10 @@ class MergeResult(NamedTuple):
 
 
 def digest_content(value: Mapping[str, Any]) -> str:
-    """Return the digest of what a migration writes: no id, no version, no pinned versions, no origin.
+    """Return the digest of what a migration writes.
 
-    As short as a base is noted: it guards against an oversight, not an enemy, who could write any
-    base.
+    It covers no id, no version, no pinned versions and no origin. As short as a base is noted: it
+    guards against an oversight, not an enemy, who could write any base.
     """
     return _digest_value(expand_columns(select_content(value)))
 
@@ -117,10 +123,11 @@ def merge_artifact(
     side: ConflictSide,
     load_base: Callable[[], PartNode | None],
 ) -> MergeResult:
-    """Return what becomes of an artifact: `new` by the source, `ours` the file, `base` the last digest.
+    """Return what becomes of an artifact.
 
-    `load_base` gives the digests of its parts, where there is a trace of it. A value to write has
-    the version of the file, or a higher one that the source itself states, and keeps its pins.
+    `new` is what the source gives, `ours` the file, and `base` the last digest. `load_base` gives
+    the digests of its parts, where there is a trace of it. A value to write has the version of the
+    file, or a higher one that the source itself states, and keeps its pins.
     """
     if ours is None:
         return MergeResult(FileState.CONFLICT, _UNREAD, None)
@@ -179,7 +186,10 @@ def digest_parts(value: Mapping[str, Any]) -> PartNode:
 
 
 def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
-    """Return the digests of the last migrated parts, as `--merge` or `--keep` noted them; else None."""
+    """Return the digests of the last migrated parts, or None.
+
+    They are as `--merge` or `--keep` noted them.
+    """
     source = value.get("x_source")
     head = source if isinstance(source, dict) else {}
     noted = head.get(_PARTS)
@@ -189,9 +199,10 @@ def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
 
 
 def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an `x_source` says of the last migrated parts, with a digest of all as `x_source`.
+    """Return what an `x_source` says of the last migrated parts.
 
-    Where there are too many of them, only those of whole items are noted, or none.
+    `x_source` among them is a digest of all. Where there are too many of them, only those of whole
+    items are noted, or none.
     """
     parts = digest_parts(value)
     for deep in (True, False):
@@ -204,7 +215,10 @@ def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
 def merge_removed(
     new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide
 ) -> MergeResult:
-    """Return what becomes of an artifact whose file somebody removed: its last release stands for it."""
+    """Return what becomes of an artifact whose file somebody removed.
+
+    Its last release stands for it.
+    """
     merged = keep_pins(new, released) | {"version": _choose_version(new, released)}
     if side is ConflictSide.SOURCE:
         return MergeResult(FileState.NEW, _RESTORED, merged)
@@ -254,7 +268,10 @@ def _choose_version(new: Mapping[str, Any], ours: Mapping[str, Any]) -> Any:
 
 
 def _is_later(new: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
-    """Whether the source states a version above that of the file; ours is where every migration begins."""
+    """Whether the source states a version above that of the file.
+
+    `VERSION`, with which every migration begins, is ours, and states nothing.
+    """
     stated, own = find_version(str(new["version"])), find_version(str(ours.get("version")))
     return new["version"] != VERSION and stated is not None and own is not None and stated > own
 

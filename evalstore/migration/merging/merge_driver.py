@@ -1,4 +1,7 @@
-"""Merges a store's files for git: artifacts by item, versions by rule, rows by id, ledgers by line."""
+"""Merges a store's files for git.
+
+Artifacts are merged by item, versions by rule, rows by id, and ledgers by line.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ class MergeSides(NamedTuple):
 
 
 class FileMerge(NamedTuple):
-    """The merged bytes; where they are in conflict, they have git's markers. `notes` are for the user."""
+    """The merged bytes.
+
+    Where they are in conflict, they have git's markers. `notes` are for the user.
+    """
 
     data: bytes
     is_clean: bool
@@ -92,7 +98,10 @@ def _list_taken(ours: Ledger, theirs: Ledger) -> Iterator[str]:
 
 
 def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
-    """Keep every line of both sides: only a version that both released, differently, is in conflict."""
+    """Keep every line of both sides.
+
+    Only a version that both released, differently, is in conflict.
+    """
     ours, theirs = parse_ledger(sides.ours), parse_ledger(sides.theirs)
     if taken := list(_list_taken(ours, theirs)):
         notes = tuple(_TAKEN.format(name=name, version=version) for version in taken)
@@ -136,7 +145,10 @@ def _mark_conflict(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
 
 
 class _ArtifactMerge(NamedTuple):
-    """The three sides of an artifact with their parts, and the merged parts, for which a text is sought."""
+    """The three sides of an artifact with their parts, and the merged parts.
+
+    A text is sought for the merged parts.
+    """
 
     path: str
     documents: Sequence[Document]
@@ -158,15 +170,19 @@ class _ArtifactMerge(NamedTuple):
         return cls(path, documents, nodes, *merge_parts(*nodes))
 
     def join_parts(self) -> str | None:
-        """Return the text with each part as the side that changed it wrote it; None if layouts differ."""
+        """Return the text with each part as the side that changed it wrote it.
+
+        It is None if the layouts differ.
+        """
         with suppress(TextClashError):
             return merge_regions(self.documents, self.nodes, self.merged)
         return None
 
     def is_met_by(self, text: str) -> bool:
-        """Whether a text has the merged value, in whatever order, and every comment that it must have.
+        """Whether a text has the merged value, and every comment that it must have.
 
-        Where both sides changed one part, such as a template, its lines may have merged.
+        The order of the value does not count. Where both sides changed one part, such as a
+        template, its lines may have merged.
         """
         with suppress(LoadError):
             document = read_yaml(text, self.path)
@@ -193,7 +209,10 @@ class _ArtifactMerge(NamedTuple):
 
 
 def _count_due_comments(documents: Sequence[Document]) -> Counter[str]:
-    """Return the comments that a merge must have: both sides', but for those that one side changed."""
+    """Return the comments that a merge must have.
+
+    They are both sides', but for those that one side changed.
+    """
     base, ours, theirs = map(count_comments, documents)
     due: Counter[str] = Counter()
     for text in {*ours, *theirs}:
@@ -258,7 +277,10 @@ def _has_one_meaning(path: str, text: str) -> bool:
 
 
 def _merge_rows(sides: MergeSides) -> FileMerge | None:
-    """Merge rows, each a line as it was: one that both sides changed is in conflict; None without ids."""
+    """Merge rows, each a line as it was, or return None where they lack ids.
+
+    A row that both sides changed is in conflict.
+    """
     base, ours, theirs = (_index_rows(data) for data in sides)
     if base is None or ours is None or theirs is None:
         return None

@@ -103,7 +103,10 @@ def _build_item(place: tuple[str, ...], item: Any, plain: Any, digest: DigestPar
 def _label_items(
     place: tuple[str, ...], items: Sequence[Any], digest: DigestPart, base: PartNode | None
 ) -> list[str] | None:
-    """Return the labels of a list's items, ids or digests of plain values; None if it is a whole."""
+    """Return the labels of a list's items, or None if the list is a whole.
+
+    Labels are ids, or digests of plain values.
+    """
     if len(place) == 1 and all(isinstance(item, dict) for item in items):
         ids = [item.get("id") for item in items]
         if place == _CHECKS and all(isinstance(item.get("kind"), str) for item in items):
@@ -145,7 +148,10 @@ def _label_checks(checks: Sequence[Any], digest: DigestPart, base: PartNode | No
 def merge_parts(
     base: PartNode, ours: PartNode, theirs: PartNode
 ) -> tuple[PartNode, list[tuple[str, ...]]]:
-    """Return `ours` with what differs between `base` and `theirs`, and the places of what both changed."""
+    """Return `ours` with what differs between `base` and `theirs`.
+
+    The places of what both changed come with it.
+    """
     clashes: list[tuple[str, ...]] = []
     return _merge_children((), base.children or {}, ours, theirs, clashes), clashes
 
@@ -202,7 +208,10 @@ def _merge_children(
 
 
 def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Return all labels in the order of the side that moved some; additions follow what they followed."""
+    """Return all labels in the order of the side that moved some.
+
+    Additions follow what they followed.
+    """
     there, before = {*ours}, {*base}
     was_reordered = [label for label in base if label in there] != [
         label for label in ours if label in before

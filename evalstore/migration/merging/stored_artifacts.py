@@ -1,4 +1,7 @@
-"""Reads what a store holds: which artifact came from which suite and case, and from which drafts."""
+"""Reads what a store holds of migrations.
+
+It finds which artifact came from which suite and case, and from which drafts.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,7 @@ class ArtifactOrigin:
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own.
     `case` is the id of a question, `part` a pointer within the case. `base` is the digest of what
-    was last migrated.
-    `share` says who shares the suite's rubrics: cases, where it says nothing.
+    was last migrated. `share` says who shares the suite's rubrics: cases, where it says nothing.
     """
 
     format: str = ""
@@ -71,7 +73,10 @@ class StoredArtifact:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is one of the rubrics and judges of a suite, and does not stand for the suite itself."""
+        """Whether it is one of the rubrics and judges of a suite.
+
+        It does not stand for the suite itself.
+        """
         return bool(self.origin.suite) and bool(self.origin.case or not self.origin.file)
 
 
@@ -121,9 +126,10 @@ class StoredArtifacts:
 
     @property
     def suites(self) -> list[StoredArtifact]:
-        """The artifacts that stand for a source, and say whose a suite is: one of each kind at most.
+        """The artifacts that stand for a source, and say whose a suite is.
 
-        A dataset, a rubric and a judge from files of their own may have one name.
+        Of a source there is one of each kind at most. A dataset, a rubric and a judge from files of
+        their own may have one name.
         """
         firsts: list[StoredArtifact] = []
         for artifacts in self.by_suite.values():
@@ -136,7 +142,7 @@ class StoredArtifacts:
         return [artifact for artifact in self.by_suite.get((format, suite), ()) if artifact.is_part]
 
     def find_run(self, file: str, sha256: str) -> str:
-        """Return the path of the stored run that is a source, which had another folder in front of its name.
+        """Return the path of the stored run that is a source with another folder in front.
 
         Empty where there is none, or where several could be meant.
         """
@@ -148,7 +154,10 @@ class StoredArtifacts:
         return found[0] if len(found) == 1 else ""
 
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
-        """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
+        """Return the whole value of an artifact, a dataset with its rows.
+
+        It is None where it cannot be read.
+        """
         return (
             self.removed[artifact.name]
             if artifact.is_removed
@@ -184,7 +193,10 @@ def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
 
 
 def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
-    """Return the whole value of a dataset: the questions stand where it names the file of their rows."""
+    """Return the whole value of a dataset.
+
+    The questions are where it names the file of their rows.
+    """
     whole: dict[str, Any] = {}
     for key, item in value.items():
         if key == "rows":
@@ -227,13 +239,19 @@ def find_row_pins(
 
 
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
-    """Return the hashes of questions' inputs, by which a suite is known again within this process."""
+    """Return the hashes of questions' inputs.
+
+    By these a suite is known again within this process.
+    """
     inputs = (row.get("input") for row in rows if isinstance(row, dict))
     return frozenset(hash(text) for text in inputs if isinstance(text, str))
 
 
 def list_words(rows: Iterable[Any]) -> frozenset[int]:
-    """Return the hashes of the words of the only question; nothing where there are several, or none."""
+    """Return the hashes of the words of the only question.
+
+    It is empty where there are several questions, or none.
+    """
     inputs = [row.get("input") for row in rows if isinstance(row, dict)]
     if len(inputs) != 1 or not isinstance(inputs[0], str):
         return frozenset()
@@ -248,7 +266,10 @@ def hash_file(root: Path, path: str) -> str:
 
 
 def list_runs(root: Path) -> Iterator[str]:
-    """Yield the paths of the stored runs; links are not followed, and what cannot be listed has none."""
+    """Yield the paths of the stored runs.
+
+    Links are not followed, and a folder that cannot be listed has none.
+    """
     for folder, folders, files in os.walk(root / RUNS_FOLDER):
         folders.sort()
         paths = (Path(folder, name) for name in sorted(files))

@@ -1,4 +1,7 @@
-"""Merges the texts of an artifact: each part as the side has it that changed it, comments of both."""
+"""Merges the texts of an artifact.
+
+Each part is as the side has it that changed it, and the comments are those of both.
+"""
 
 from __future__ import annotations
 
@@ -216,7 +219,10 @@ def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str]
 
 
 def _list_added(base: list[str], side: list[str]) -> dict[int, list[str]] | None:
-    """Return the added lines by the line of the base that they are above; None where others differ."""
+    """Return the added lines by the line of the base that they are above.
+
+    It is None where other lines differ.
+    """
     added: dict[int, list[str]] = {}
     for tag, start, _, new, new_stop in difflib.SequenceMatcher(
         None, base, side, autojunk=False

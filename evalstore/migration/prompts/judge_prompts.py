@@ -25,7 +25,10 @@ _ANGLES, _BRACES = re.compile(r"<<\w+>>"), re.compile(r"\{\{[^{}]*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class InstalledPrompt:
-    """The words of a program's prompt, its system message, if any, and the end of their file's path."""
+    """The words of a program's prompt, and its system message, if any.
+
+    `file` is the end of the path of their file.
+    """
 
     text: str
     file: str
@@ -43,7 +46,10 @@ class InstalledPrompt:
 
 
 def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
-    """Return the prompt among some texts, by its hash or its parts; or a clause on why there is none."""
+    """Return the prompt among some texts, by its hash or its parts.
+
+    Where there is none, it is a clause that says why.
+    """
     texts = sorted(
         {prompt.words: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
     )
@@ -127,7 +133,10 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
 
 
 def render_template(text: str, row: PromptRow) -> str:
-    """Return the template of a prompt: its places filled as the row says, all else as plain words."""
+    """Return the template of a prompt.
+
+    Its places are filled as the row says, and all else is plain words.
+    """
     pieces = _SYNTAXES[row.syntax].split(text)
     return "".join(
         escape_literal(words) + (row.places[place] if place else "") for words, place in pieces
@@ -135,7 +144,10 @@ def render_template(text: str, row: PromptRow) -> str:
 
 
 def restore_text(template: str, row: PromptRow) -> str:
-    """Return the prompt that `render_template` made a template of; another text if that was edited."""
+    """Return the prompt that `render_template` made a template of.
+
+    If the template was edited, it is another text.
+    """
     fills = {fill: place for place, fill in row.places.items()}
     pieces = re.split("(" + "|".join(re.escape(fill) for fill in fills) + ")", template)
     words = (piece.replace("{{ brace }}", "{").replace("{{ braces }}", "{{") for piece in pieces)
@@ -164,7 +176,10 @@ def _split_at(place: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def _split_format(text: str) -> Sequence[tuple[str, str]]:
-    """Split a text of `str.format` into words and places. Raises `ValueError` for what is none, or formats a value."""
+    """Split a text of `str.format` into words and places.
+
+    Raises `ValueError` for what is no such text, or formats a value.
+    """
     pieces = list(string.Formatter().parse(text))
     if any(spec or conversion for _, _, spec, conversion in pieces):
         raise ValueError("a value is formatted")
@@ -178,7 +193,10 @@ def _split_format(text: str) -> Sequence[tuple[str, str]]:
 
 
 class _Syntax(NamedTuple):
-    """How a program writes places: `split` gives words and the place behind each, `quote` writes words."""
+    """How a program writes places.
+
+    `split` gives words and the place behind each; `quote` writes words.
+    """
 
     split: Callable[[str], Iterable[tuple[str, str]]]
     quote: Callable[[str], str]

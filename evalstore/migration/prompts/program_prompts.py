@@ -47,15 +47,18 @@ class ProgramFolder:
 
     @classmethod
     def open(cls, root: Path) -> Self:
-        """List the folder. Raises `LoadError` where that cannot be done, `RefusedError` for too many files."""
+        """List the folder.
+
+        Raises `LoadError` where that cannot be done, and `RefusedError` for too many files.
+        """
         return cls(root, tuple(_list_files(root)))
 
 
 def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable) -> JudgePrompts:
-    """Return the judges of a format that ask in the program's own words, or in those that the user gives.
+    """Return the judges of a format that ask in the program's own words, or the user's.
 
-    They come from the folder; what it does not have comes from the judges of the store that took
-    such words before.
+    The user's are those of a judge that the user gives. They come from the folder; what it does not
+    have comes from the judges of the store that took such words before.
     """
     stored = _read_stored_judges(store, table)
     if program is None:
@@ -82,7 +85,10 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
 def _read_given_judge(
     program: ProgramFolder, ours: Mapping[str, Any]
 ) -> ArtifactDraft | str | None:
-    """Return the folder's judge for one of a table, or why it cannot be used; None where there is none."""
+    """Return the folder's judge for one of a table, or why it cannot be used.
+
+    It is None where there is none.
+    """
     name = f"{ours['id']}.yaml"
     path = next((path for path in program.paths if PurePosixPath(path).name == name), None)
     if path is None:
@@ -117,7 +123,10 @@ def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | st
 
 
 def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledPrompt]:
-    """Yield the texts of a file, each with the end of its path: that is the same on every machine."""
+    """Yield the texts of a file, each with the end of its path.
+
+    That end is the same on every machine.
+    """
     parts = (folder.absolute() / path).parts
     name = "/".join(parts[-len(PurePosixPath(pattern).parts) :])
     try:
@@ -135,7 +144,10 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
 
 
 def _list_literals(code: str) -> list[str]:
-    """Return the texts of a Python file that are written out as one literal; none where it is not Python."""
+    """Return the texts of a Python file that are written out as one literal.
+
+    There are none where it is not Python.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd escapes in a file that is not ours

@@ -9,7 +9,10 @@ BRACES: Mapping[str, str] = {"braces": "{{", "brace": "{"}
 
 
 def escape_braces(text: str) -> str:
-    """Return a text for a judge template: `{{` becomes the variable `braces`, so that text makes no tag."""
+    """Return a text for a judge template.
+
+    `{{` becomes the variable `braces`, so that text makes no tag.
+    """
     return text.replace("{{", "{{ braces }}")
 
 
@@ -20,5 +23,8 @@ def escape_literal(text: str) -> str:
 
 
 def find_template_variables(template: str) -> dict[str, str]:
-    """Return the variables that a check must set for a template of `escape_braces` or `escape_literal`."""
+    """Return the variables that a check must set for a template.
+
+    The template is one of `escape_braces` or `escape_literal`.
+    """
     return {name: text for name, text in BRACES.items() if f"{{{{ {name} }}}}" in template}

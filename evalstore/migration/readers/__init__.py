@@ -1,11 +1,12 @@
-"""Runs the reader of a format. A new format is a module here, its table in `migrations/`, and its case folders.
+"""Runs the reader of a format.
 
-A reader module has the pure function
-`read(legacy, table) -> Extraction`. A reader that does not store a remainder also has
-`restore(main, rubrics, table)`: the source's value from the artifact that stands for it and the
-rubrics it pins.
-`RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that
-its files may name other files with cases; `WHOLE = True` that its datasets keep their files whole.
+A new format is a module here, its table in `migrations/`, and its case folders.
+
+A reader module has the pure function `read(legacy, table) -> Extraction`. A reader that does not
+store a remainder also has `restore(main, rubrics, table)`: the source's value from the artifact
+that stands for it and the rubrics it pins. `RUNS = True` says that its files are runs, which a
+store keeps unchanged; `COMPANIONS = True` that its files may name other files with cases; `WHOLE =
+True` that its datasets keep their files whole.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ _SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 
 
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
-    """Return an extraction with a remark on each case that has a key twice, and notes on keys elsewhere."""
+    """Return an extraction with a remark on each case that has a key twice.
+
+    Such keys elsewhere have notes.
+    """
     files = [document, *(case.document for case in extraction.cases if case.document)]
     if not any(file.doubled for file in files):
         return extraction
@@ -85,7 +89,10 @@ def _describe_key(key: DoubledKey) -> str:
 
 
 def add_judge_losses(extraction: Extraction) -> Extraction:
-    """Return an extraction whose cases are lossy where they ask another judge than the legacy grader's."""
+    """Return an extraction whose cases with another judge are lossy.
+
+    They ask another judge than the legacy grader's.
+    """
     drafts = {draft.ref: draft for draft in extraction.drafts}
     return replace(
         extraction, cases=tuple(_add_judge_loss(case, drafts) for case in extraction.cases)
@@ -119,7 +126,10 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return what a format's reader extracts from a file, with a note on each key that no grader reads."""
+    """Return what a format's reader extracts from a file.
+
+    Each key that no grader reads has a note.
+    """
     extraction = _load_reader(table).read(legacy, table)
     drafts = tuple(map(legacy.prompts.put_words, _select_used(extraction)))
     extraction = replace(extraction, drafts=drafts)
@@ -144,9 +154,10 @@ def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
 
 
 def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> dict[str, Any]:
-    """Return the value of the source that `main` stands for, under "", and of companion files by path.
+    """Return the value of the source that `main` stands for, and its companion files.
 
-    `rubrics` are those its questions pin, by reference.
+    The source is under "", and companion files are by path. `rubrics` are those its questions pin,
+    by reference.
     """
     if getattr(_load_reader(table), "WHOLE", False):
         source = main["x_source"]
@@ -173,7 +184,10 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
 
 
 def has_remainder(table: FormatTable) -> bool:
-    """Whether a format's artifacts store the remainder of their source: its reader has no `restore`."""
+    """Whether a format's artifacts store the remainder of their source.
+
+    They do where its reader has no `restore`.
+    """
     return not hasattr(_load_reader(table), "restore")
 
 

@@ -53,7 +53,10 @@ _ODD = "{} is neither wanted nor forbidden"
 
 @dataclass(slots=True)
 class _Rules:
-    """The rules of a test: demands on tools, an instruction for a judge, and what no check expresses."""
+    """The rules of a test: demands on tools, and an instruction for a judge.
+
+    `leftovers` are what no check expresses.
+    """
 
     tools: dict[str, None] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
@@ -128,7 +131,10 @@ def _find_label(raw: Any) -> str | None:
 
 
 def _read_field(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the single value of a field; None for an empty field. Raises `LoadError` for several values."""
+    """Return the single value of a field, or None for an empty field.
+
+    Raises `LoadError` for several values.
+    """
     items = raw.get(key)
     # Drupal exports a field as a list of its values; all fields read here hold one.
     if isinstance(items, list) and len(items) > 1:
@@ -138,7 +144,10 @@ def _read_field(raw: Mapping[str, Any], key: str) -> Any:
 
 
 def _parse_inner_yaml(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the parsed YAML of a text field; None for an empty one. Raises `LoadError` for anything else."""
+    """Return the parsed YAML of a text field, or None for an empty one.
+
+    Raises `LoadError` for anything else.
+    """
     text = _read_field(raw, key)
     if not isinstance(text, str) and _has_value(raw.get(key)):
         raise LoadError(f"{key} is not a single text field that contains YAML")

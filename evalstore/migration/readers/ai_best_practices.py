@@ -1,4 +1,7 @@
-"""Reads suites of Drupal's AI best practices: substrings, `php -l` and line counts become checks."""
+"""Reads suites of Drupal's AI best practices.
+
+Substrings, `php -l` and line counts become checks.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 def restore(
     main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable
 ) -> Any:
-    """Return the suite of a dataset and its rubrics. Raises `RefusedError` for what the format cannot express."""
+    """Return the suite of a dataset and its rubrics.
+
+    Raises `RefusedError` for what the format cannot express.
+    """
     table = table.select_dialect(main.get("x_source", {}).get("dialect"))
     cases: list[tuple[str, Any]] = []
     for question in main["questions"]:
@@ -164,7 +170,10 @@ def _find_case_problem(raw: Any, table: FormatTable) -> str:
 def _build_question(
     raw: Mapping[str, Any], label: str, readings: Mapping[str, ValueReading], table: FormatTable
 ) -> dict[str, Any]:
-    """Return the question; the `kept` of its `x_source` has the values that its checks do not restore."""
+    """Return the question.
+
+    The `kept` of its `x_source` has the values that its checks do not restore.
+    """
     mapped_keys = {table.id, table.input, *readings}
     metadata = {key: encode_value(value) for key, value in raw.items() if key not in mapped_keys}
     source: dict[str, Any] = {} if is_same_data(label, raw[table.id]) else {"id": raw[table.id]}

@@ -1,4 +1,7 @@
-"""Reads legal_eval_v1: rows graded by weighted criteria (negative: absence), references, or choice."""
+"""Reads legal_eval_v1: rows graded by weighted criteria, references, or choice.
+
+A criterion with a negative weight asks for absence.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> di
 def _find_own_prompt(
     row: Mapping[str, Any], table: FormatTable, judges: Mapping[str, ArtifactDraft]
 ) -> PromptRow | None:
-    """Return the program's prompt by which a row is judged; None where it is judged in words of ours."""
+    """Return the program's prompt by which a row is judged.
+
+    It is None where the row is judged in words of ours.
+    """
     policy, _ = _find_policy(row, table.form)
     is_own = row["task_type"] == "rubric_qa" and "x_source" in judges[policy["judge"]].value
     return (
@@ -283,7 +289,10 @@ def _grade_by_criteria(
 def _fill_variables(
     criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft
 ) -> dict[str, str]:
-    """Return a check's variables: the criterion in the words that the program takes, trimmed alike."""
+    """Return a check's variables.
+
+    The criterion is in the words that the program takes, trimmed alike.
+    """
     texts = (str(criterion.get(key) or "").strip() for key in (policy["criterion"], "title", "id"))
     return {
         "criterion": next(filter(None, texts), "criterion"),
@@ -327,7 +336,10 @@ def _trim_id(id_: str) -> str:
 
 
 def _match_letters(text: str) -> str:
-    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i matches others."""
+    """Return a case-insensitive pattern for an id.
+
+    Only ASCII letters match in either case: the flag i matches others, too.
+    """
     return "".join(
         f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text
     )

@@ -66,7 +66,10 @@ _BLENDED = (
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return a judge and the rubric that asks it, or a note on why the program would not load the file."""
+    """Return a judge and the rubric that asks it.
+
+    Where the program would not load the file, it is a note on why.
+    """
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
     if problem := next(_find_problems(root, table.form), None):
@@ -327,7 +330,10 @@ def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str
 def _check_shown_parts(
     criterion: Mapping[str, Any], at: Pointer, form: Mapping[str, Any]
 ) -> Iterator[tuple[Pointer, str]]:
-    """Yield problems in the parts that the prompt shows: subcriteria, and the examples of each level."""
+    """Yield problems in the parts that the prompt shows.
+
+    These are subcriteria, and the examples of each level.
+    """
     yield from _check_list(criterion.get("subcriteria"), (*at, "subcriteria"), _PART)
     examples = criterion.get("examples")
     if examples is not None and not isinstance(examples, dict):

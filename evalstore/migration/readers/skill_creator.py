@@ -1,4 +1,7 @@
-"""Reads skill-creator suites: a judge is asked each statement; the score is the share that holds."""
+"""Reads skill-creator suites: a judge is asked about each statement.
+
+The score is the share of statements that hold.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ class _Suite:
 
     @property
     def share_note(self) -> str:
-        """What the program makes of the share of statements that hold, and what is made of it here."""
+        """What the program makes of the share of statements that hold.
+
+        It also says what is made of it here.
+        """
         return str(self.table.form["note"])
 
 
@@ -98,7 +104,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
-    """Return how the cases are scored: with the file's own threshold and weights where they are valid."""
+    """Return how the cases are scored.
+
+    The file's own threshold and weights count where they are valid.
+    """
     settings: Mapping[str, Any] = scoring if isinstance(scoring, dict) else {}
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
     own_threshold = {"threshold": threshold} if _is_number_up_to(threshold, 1) else {}
@@ -207,7 +216,10 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
 def _build_question(
     row: Mapping[str, Any], name: str, prompt: str, table: FormatTable
 ) -> dict[str, Any]:
-    """Return the question; keys that no grader reads are its metadata, as far as YAML can hold them."""
+    """Return the question.
+
+    Keys that no grader reads are its metadata, as far as YAML can hold them.
+    """
     form = table.form
     expected = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), None)
     tags = row.get("tags")
@@ -257,7 +269,10 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
 
 
 def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> None:
-    """Add the expected outcome as a statement, if the program grades it: it weighs as much as all others."""
+    """Add the expected outcome as a statement, if the program grades it.
+
+    It weighs as much as all others.
+    """
     outcome = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), "")
     if not form["goal"] or not outcome:
         return
@@ -272,7 +287,10 @@ def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any
 def _list_statements(
     value: Any, at: Pointer, checks: CaseChecks | None
 ) -> Iterator[tuple[Pointer, str, Any]]:
-    """Yield the statements of a list, of a mapping (with names; only without `checks`), or of one text."""
+    """Yield the statements of a list, of a mapping, or of one text.
+
+    Those of a mapping have names, and are yielded only without `checks`.
+    """
     if isinstance(value, list):
         yield from (((*at, index), "", item) for index, item in enumerate(value))
     elif isinstance(value, dict) and checks is None:
@@ -288,7 +306,10 @@ def _list_statements(
 def _add_statement(
     value: Any, at: Pointer, checks: CaseChecks, form: Mapping[str, Any], *, name: str = ""
 ) -> str:
-    """Add one statement's check and return its id; without words, or about files, it is a leftover."""
+    """Add one statement's check and return its id.
+
+    A statement without words, or about files, is a leftover.
+    """
     source: Mapping[str, Any] = value if isinstance(value, dict) else {}
     # A statement is a text, or an object with its text under one of several keys.
     words = (value, *map(source.get, form["texts"]))
@@ -357,7 +378,10 @@ def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 
 
 def _claim_id(checks: CaseChecks, word: str, text: str) -> str:
-    """Return a check id that is unique in the rubric: of the name of a statement, else of its first words."""
+    """Return a check id that is unique in the rubric.
+
+    It is made of the name of a statement, else of its first words.
+    """
     number = f"statement_{len(checks.by_id) + 1}"
     return checks.names.claim(make_check_id([word, take_first_words(text), number]))
 

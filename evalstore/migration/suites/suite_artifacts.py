@@ -70,7 +70,10 @@ class StoreTarget:
 
 @dataclass(frozen=True, slots=True)
 class PlannedArtifact:
-    """One artifact under its final id: what the source gives, its origin, and the stored one's fate."""
+    """One artifact under its final id: what the source gives, and its origin.
+
+    `result` is what becomes of the stored one.
+    """
 
     draft: ArtifactDraft
     origin: Mapping[str, str]
@@ -108,7 +111,10 @@ class SuiteBatch:
     passed: set[str] = field(default_factory=set)
 
     def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseKey]]) -> list[ArtifactDraft]:
-        """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
+        """Return the drafts of one layer under their final ids.
+
+        Each has the version that is to be pinned.
+        """
         stored = self.target.stored.list_parts(self.format, self.place.key)
         by_name = {item.name: item for item in stored}
         groups: list[ArtifactGroup] = []
@@ -136,7 +142,10 @@ class SuiteBatch:
         return [final[index] for index in range(len(items))]
 
     def add_main(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return the draft of the artifact that stands for the whole source, under the id of the suite."""
+        """Return the draft of the artifact that stands for the whole source.
+
+        It has the id of the suite.
+        """
         named = replace(draft, id=self.place.id, value=rename_refs(draft.value, self.new_refs))
         share = {} if self.share is Share.CASES else {"share": self.share.value}
         origin = {
@@ -171,7 +180,10 @@ class SuiteBatch:
     def _split_by_pins(
         self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]
     ) -> Iterator[ArtifactGroup]:
-        """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
+        """Yield a group.
+
+        Apart from it come the places whose questions pin what somebody has changed here.
+        """
         by_name: dict[str, dict[int, CaseKey]] = {}
         for index, key in group.places.items():
             by_name.setdefault(self._find_pinned(key), {})[index] = key
@@ -185,7 +197,10 @@ class SuiteBatch:
             yield group.select({index: key for index, key in group.places.items() if index in rest})
 
     def _find_pinned(self, key: CaseKey) -> str:
-        """Return the name of the rubric that the question of a case pins; empty where it pins none."""
+        """Return the name of the rubric that the question of a case pins.
+
+        It is empty where it pins none.
+        """
         return "" if key.part else self.pins.get(key.case, "").partition("@")[0]
 
     def _match_groups(
@@ -296,7 +311,10 @@ class SuiteBatch:
         )
 
     def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
-        """Return another suite's artifact with this content; if it has moved on, at the release that has it."""
+        """Return another suite's artifact with this content.
+
+        If it has moved on, it is at the release that has the content.
+        """
         for item in self.target.stored.by_content.get((group.draft.kind, group.base), ()):
             ours = self.target.stored.read_value(item)
             version = ours and ours.get("version")
@@ -309,13 +327,19 @@ class SuiteBatch:
     def _settle(
         self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]
     ) -> None:
-        """Note the reference of each place of a group: as its question pins it, or at the file's version."""
+        """Note the reference of each place of a group.
+
+        It is as its question pins it, or at the file's version.
+        """
         for index, key in group.places.items():
             pin = None if key.part else self.pins.get(key.case)
             final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
 
     def _plan_common(self, group: ArtifactGroup) -> ArtifactDraft:
-        """Plan a table's judge, which all suites share: known by its id, unless somebody else has that."""
+        """Plan a table's judge, which all suites share.
+
+        It is known by its id, unless somebody else has that.
+        """
         draft = group.draft
         ids = (draft.id, f"{draft.id}_{self.format}"[:ID_LENGTH])
         ours = self.target.stored.by_suite.get((self.format, ""), ())
@@ -380,7 +404,10 @@ class SuiteBatch:
                 self.target.settled.setdefault((item.draft.kind, item.origin["base"]), item.draft)
 
     def _choose_id(self, group: ArtifactGroup) -> str:
-        """Return a new id: of the suite and its case, or of what several cases or a part of a case ask for."""
+        """Return a new id.
+
+        It is made of the suite and its case, or of what several cases or a part of a case ask for.
+        """
         draft, key = group.draft, group.keys[0]
         # A pointer stands for a case that has no id of its own.
         case = key.case if not key.case.startswith("/") else ""

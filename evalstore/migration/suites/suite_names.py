@@ -21,11 +21,12 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class SuiteFacts:
-    """What identifies a suite: its file, its format, its own name, if any, and hashes of its inputs.
+    """What identifies a suite: its file, its format, its name and its inputs.
 
-    `kind` is that of the artifact that stands for it. `folder_file` is a file name that says
-    nothing: the folder does. `shape` is the digest of the one rubric that its cases share; empty
-    where they have several. `words` are hashes of the words of a suite's only question.
+    The name is the suite's own, if any. `inputs` are hashes. `kind` is that of the artifact that
+    stands for it. `folder_file` is a file name that says nothing: the folder does. `shape` is the
+    digest of the one rubric that its cases share; empty where they have several. `words` are hashes
+    of the words of a suite's only question.
     """
 
     file: str
@@ -39,7 +40,10 @@ class SuiteFacts:
 
 
 def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:
-    """Return the name that a suite gives itself by the first keys of the table that it has, or nothing."""
+    """Return the name that a suite gives itself, or nothing.
+
+    It is made by the first keys of the table that the suite has.
+    """
     for keys in table.names:
         words = [root.get(key) for key in keys]
         if all(map(_is_name, words)):
@@ -124,7 +128,10 @@ def _list_parts(suite: SuiteFacts) -> list[str]:
 def _list_candidates(
     suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours: Sequence[SuiteFacts]
 ) -> Iterator[str]:
-    """Yield ids for a suite whose name others have: ever more of the path around its nearest part."""
+    """Yield ids for a suite whose name others have.
+
+    They take ever more of the path around its nearest part.
+    """
     base = _make_base(suite)
     everyone = [set(_list_parts(other)) for other in (*group, *neighbours)]
     common = set.intersection(*everyone) if len(everyone) > 1 else set()

@@ -1,4 +1,7 @@
-"""Finds each suite's place in the store: the artifact that stands for it, even if its file moved."""
+"""Finds each suite's place in the store.
+
+That is the artifact that stands for it, even if its file moved.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,11 @@ SuiteKey = Callable[[SuiteFacts], Any]
 
 @dataclass(frozen=True, slots=True)
 class SuiteIdentity:
-    """A suite's place in the store: its artifact's `id`, and the `key` that is its artifacts' `suite`.
+    """A suite's place in the store: its artifact's `id`, and the `key`.
 
-    `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has
-    gone since, `note` why a new one is not called by its name.
+    The key is what its artifacts call their `suite`. `stored` is that artifact, where the suite was
+    migrated before; `moved` says where the suite has gone since, `note` why a new one is not called
+    by its name.
     """
 
     id: str
@@ -42,7 +46,10 @@ class SuiteIdentity:
 
     @property
     def run(self) -> str:
-        """The path of the run that it was migrated to, under its old name if it has another; or empty."""
+        """The path of the run that it was migrated to, or empty.
+
+        If the suite has another name now, it is under its old one.
+        """
         return self.stored.origin.run if self.stored and not self.moved else ""
 
 
@@ -68,7 +75,10 @@ class _StoredSuite:
 
     @property
     def is_certain(self) -> bool:
-        """Whether its file lies below the store; outside, files of several folders can have one recorded name."""
+        """Whether its file is below the store.
+
+        Outside, files of several folders can have one recorded name.
+        """
         return (self.store.root / self.facts.file).is_file()
 
     @cached_property
@@ -86,8 +96,7 @@ def place_suites(
     """Return the place of each suite by its file, and the artifacts of suites that are gone.
 
     `is_gone` says whether a recorded file would have been found by this migration, and was not;
-    `is_missing`, whether
-    a suite that is the same otherwise may have moved from there.
+    `is_missing`, whether a suite that is the same otherwise may have moved from there.
     """
 
     def read_stored(artifact: StoredArtifact) -> _StoredSuite:
@@ -128,7 +137,10 @@ def list_rubric_ids(
 
 
 def find_nearest_id(ids: Mapping[str, str], file: str) -> str | None:
-    """Return the id of the file with the most of the path of `file`; None where several could be meant."""
+    """Return the id of the file with the most of the path of `file`.
+
+    It is None where several could be meant.
+    """
     shared = {other: len(commonpath(["/" + file, "/" + other])) for other in ids}
     nearest = {ids[other] for other, length in shared.items() if length == max(shared.values())}
     return nearest.pop() if len(nearest) == 1 else None
@@ -173,7 +185,10 @@ _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
 def _match_suites(
     suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]
 ) -> dict[int, _StoredSuite]:
-    """Return the stored suite of each source that has one, by the source's index; each is used once."""
+    """Return the stored suite of each source that has one, by the source's index.
+
+    Each stored suite is used once.
+    """
     pairs: dict[int, _StoredSuite] = {}
     free = list(stored)
     for make_key, gone_only in _ROUNDS if stored else ():

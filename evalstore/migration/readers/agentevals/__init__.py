@@ -1,4 +1,7 @@
-"""Reads AgentEvals suites: dialects of EVAL.yaml and raw case files, graded as AgentV's runner does."""
+"""Reads AgentEvals suites: dialects of EVAL.yaml and raw case files.
+
+They are graded as AgentV's runner does.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ class _CasePlace:
 
 @dataclass(frozen=True, slots=True)
 class _CaseResult:
-    """One extracted case, the drafts that it needs, and notes on keys that it shares with other cases."""
+    """One extracted case, and the drafts that it needs.
+
+    `notes` are on keys that it shares with other cases.
+    """
 
     case: LegacyCase
     drafts: tuple[ArtifactDraft, ...] = ()
@@ -82,7 +88,10 @@ class _CaseResult:
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions and rubrics of a suite, or of a list of raw cases with its sidecar suite."""
+    """Return the questions and rubrics of a suite.
+
+    The file may also be a list of raw cases with its sidecar suite.
+    """
     value = legacy.document.value
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
     at: Pointer = (key,) if key else ()
@@ -114,7 +123,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
-    """Yield a note on a name outside of the specification's form, which the runner does not demand."""
+    """Yield a note on a name outside of the specification's form.
+
+    The runner does not demand that form.
+    """
     name = root.get("name") if isinstance(root, dict) and dialect in _SPECIFIED else None
     if isinstance(name, str) and not _NAME.fullmatch(name):
         yield MigrationNote(
@@ -125,7 +137,10 @@ def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
 def _find_places(
     items_or_path: Any, at: Pointer, legacy: LegacySource
 ) -> tuple[list[_CasePlace], list[MigrationNote]]:
-    """Return the cases in order, included files in place, and notes on files that cannot be included."""
+    """Return the cases in order, with included files in place.
+
+    Files that cannot be included have notes.
+    """
     places: list[_CasePlace] = []
     notes: list[MigrationNote] = []
     documents: list[Document] = []
@@ -151,7 +166,10 @@ def _find_places(
 
 
 def _find_included_path(raw: Any) -> str | None:
-    """Return the path of a file that an item includes whole; None where the item is a case itself."""
+    """Return the path of a file that an item includes whole.
+
+    It is None where the item is a case itself.
+    """
     includes = isinstance(raw, dict) and raw.get("type") == "tests" and not raw.get("select")
     path = raw.get("include") if includes else raw
     return path if isinstance(path, str) else None

@@ -24,7 +24,10 @@ _LAYOUT = "a judge reads the expected answer in another layout than the runner's
 
 
 def find_input(raw: Raw, root: Raw) -> Any:
-    """Return a case's raw input (a text or messages), with its prompt's variables; None without one."""
+    """Return a case's raw input, a text or messages, or None without one.
+
+    Its prompt's variables are filled in.
+    """
     variables = collect_variables(raw, root)
     text = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
     if text is not None:
@@ -76,7 +79,10 @@ def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
 def build_question(
     raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a case's question without its id, and losses where its judges read the fields in `reads`."""
+    """Return a case's question without its id, and its losses.
+
+    There are losses where its judges read the fields in `reads`.
+    """
     messages = read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)
     question: dict[str, Any] = {
@@ -101,7 +107,10 @@ def build_question(
 
 
 def _fits_dataset(expected: Any) -> bool:
-    """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
+    """Whether a question can hold an expected value.
+
+    In a question, a mapping's `format` has another meaning.
+    """
     return is_same_data(encode_value(expected), expected) and is_question_value(
         "expected", expected
     )

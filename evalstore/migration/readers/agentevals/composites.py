@@ -1,4 +1,7 @@
-"""Reads groups of evaluators by their aggregator: averages, counts of passes, minimum and maximum."""
+"""Reads groups of evaluators by their aggregator.
+
+Aggregators are averages, counts of passes, minimum and maximum.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ _LENIENT = (
 
 
 def read_composite(part: SuitePart, read_members: ReadMembers) -> GradingTerms:
-    """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
+    """Read a composite by its aggregator.
+
+    The runner skips a composite with an unknown aggregator.
+    """
     aggregator = part.enter("aggregator")
     kind = aggregator.get("type")
     if not isinstance(kind, str):
@@ -107,9 +113,10 @@ def _is_point(member: Term) -> bool:
 def _fold_points(
     term: Term, judges: Mapping[str, ArtifactDraft]
 ) -> tuple[Term, ArtifactDraft | None]:
-    """Return a group of points as one check that asks about each, and its judge; else the term as it is.
+    """Return a group of points as one check that asks about each, and its judge.
 
-    So such a group can be a member of what is no plain average.
+    Where that cannot be, it is the term as it is. So such a group can be a member of what is no
+    plain average.
     """
     checks = [member.check or {} for member in term.members]
     refs = {str(check.get("judge_prompt_ref")) for check in checks}
@@ -132,7 +139,10 @@ def _fold_points(
 
 
 def _read_empty_group(part: SuitePart, inner: GradingTerms) -> GradingTerms:
-    """Return a group without an expressible member; the runner skips one whose members it all skips."""
+    """Return a group without an expressible member.
+
+    The runner skips a group whose members it all skips.
+    """
     if not inner.unmapped:
         return GradingTerms(notes=inner.notes) + part.skip("it has no members that count")
     kept = {"reason": "none of its members can be said", "raw": encode_value(part.raw)}

@@ -34,9 +34,10 @@ def load_dialect(name: str, table: FormatTable) -> Dialect:
 
 @dataclass(frozen=True, slots=True)
 class DialectEvidence:
-    """A dialect, the key or check type that is evidence for it, and the dialects that know it `also`.
+    """A dialect, and the key or check type that is evidence for it.
 
-    `cases` are the numbers of the cases that show it: all of them where it stands at the root.
+    `also` are the other dialects that know it. `cases` are the numbers of the cases that show it:
+    all of them where it stands at the root.
     """
 
     dialect: str

@@ -1,4 +1,7 @@
-"""Reads lists of evaluators: each by its type's row in the table, with weight, gate and negation."""
+"""Reads lists of evaluators.
+
+Each is read by its type's row in the table, with weight, gate and negation.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ _UNNAMED = "versions of the runner skip a check without a name; here it counts"
 
 
 def read_list(part: SuitePart, *, inner: bool = False) -> GradingTerms:
-    """Read a list of evaluators; for members of a group (`inner`) the runner ignores gates and negation."""
+    """Read a list of evaluators.
+
+    For members of a group (`inner`) the runner ignores gates and negation.
+    """
     if not isinstance(part.raw, list):
         return part.skip("it is not a list") if part.raw is not None else GradingTerms()
     parts = [part.enter(index) for index in range(len(part.raw))]
@@ -113,7 +119,10 @@ def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> GradingTerms:
 
 
 def _grade_member(grading: GradingTerms, part: SuitePart) -> GradingTerms:
-    """Return a member of a group; a set uses its own weight, a composite the weights of its aggregator."""
+    """Return a member of a group.
+
+    A set uses its own weight, a composite the weights of its aggregator.
+    """
     dialect = part.scope.dialect.name
     has_weight = dialect == "D4"
     ignored_keys = ["negate", "required", *(() if has_weight else ("weight",))]

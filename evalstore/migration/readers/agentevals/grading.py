@@ -1,4 +1,7 @@
-"""The values that evaluators are read into: gradings with terms of a score, losses, notes; and texts."""
+"""The values that evaluators are read into.
+
+They are gradings with terms of a score, losses and notes; and texts.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class GradingTerms:
-    """What one evaluator, or several, contribute: terms, losses, notes, unmapped parts, and judges."""
+    """What one evaluator, or several, contribute to a grading.
+
+    That is terms, losses, notes, unmapped parts and judges.
+    """
 
     terms: tuple[Term, ...] = ()
     lossy: tuple[str, ...] = ()
@@ -123,9 +129,9 @@ def note_unmapped(pointer: Pointer, reason: str) -> GradingTerms:
 
 @dataclass(frozen=True, slots=True)
 class SuitePart:
-    """A part of a suite with its pointer, in a case's scope: an evaluator, a point, or how to grade.
+    """A part of a suite with its pointer, in a case's scope.
 
-    `row` is that of an evaluator's type in the table.
+    It is an evaluator, a point, or how to grade. `row` is that of an evaluator's type in the table.
     """
 
     raw: Any
@@ -155,7 +161,10 @@ class SuitePart:
 
     @property
     def weight(self) -> Fraction:
-        """Its weight, by default 1. Raises `CrashError` where the runner stops: no number from 0 up."""
+        """Its weight, by default 1.
+
+        Raises `CrashError` where it is no number from 0 up: the runner stops there.
+        """
         if self.get("weight") is None:
             return Fraction(1)
         weight = parse_number(self.raw["weight"])
@@ -179,12 +188,18 @@ class SuitePart:
         return note_unmapped(self.pointer, f"the runner never reads it: {reason}")
 
     def set_aside(self, reason: str) -> GradingTerms:
-        """Return it as what the runner grades and no check expresses: its rubric becomes partial."""
+        """Return it as what the runner grades and no check expresses.
+
+        Its rubric becomes partial.
+        """
         kept = {"reason": reason, "raw": encode_value(self.raw)}
         return replace(note_unmapped(self.pointer, reason), unmapped=(kept,))
 
     def check_keys(self, *places: str) -> GradingTerms:
-        """Return losses and notes for its keys, checked against the table's keys for these `places`."""
+        """Return losses and notes for its keys.
+
+        They are checked against the table's keys for these `places`.
+        """
         tables = (self.scope.form["keys"].get(place, {}) for place in places)
         known = {key: row or {} for table in tables for key, row in table.items()}
         dialect = self.scope.dialect.name
@@ -233,7 +248,10 @@ def fill_variables(text: str, scope: CaseScope) -> str:
 
 
 def describe_open_places(text: str, scope: CaseScope) -> str:
-    """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
+    """Return a sentence on places of a text that only the runner can fill.
+
+    It fills them when it starts. The sentence is empty where there are none.
+    """
     has_templates = scope.dialect.name == "D4"
     is_open = _ENVIRONMENT.search(text) or (
         has_templates and (_TEMPLATE.search(text) or text.startswith(FILE_PREFIX))

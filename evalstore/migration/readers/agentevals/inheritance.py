@@ -65,7 +65,10 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
 
 
 def grade_case(case: SuitePart) -> GradingTerms:
-    """Return the grading of a case: its own evaluators and those of its suite, as the dialect joins them."""
+    """Return the grading of a case.
+
+    The dialect joins its own evaluators and those of its suite.
+    """
     suite, root = case.scope.suite, SuitePart(case.scope.suite.root, (), case.scope)
     is_d4, appends = suite.dialect.name == "D4", suite.dialect.inherit == "append"
     own, own_notes = _find_list(case)
@@ -101,7 +104,10 @@ def grade_case(case: SuitePart) -> GradingTerms:
 
 
 def _find_list(holder: SuitePart) -> tuple[list[SuitePart], GradingTerms]:
-    """Return the list of evaluators that the runner reads, where there is one, and notes on ignored lists."""
+    """Return the list of evaluators that the runner reads, where there is one.
+
+    Ignored lists have notes.
+    """
     dialect = holder.scope.dialect
     places = [holder.enter(*path.split(".")) for path in dialect.evaluators]
     # D4's runner stops at a key of the dialect before it.

@@ -1,4 +1,7 @@
-"""Reads graders that ask a model: prompts of the file become judges, points are asked one by one."""
+"""Reads graders that ask a model.
+
+Prompts of the file become judges, and points are asked one by one.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,10 @@ def read_point(part: SuitePart) -> GradingTerms:
 
 
 def _list_ignored_gates(point: SuitePart) -> Iterator[str]:
-    """Yield a sentence on each key that makes a point a gate: to the specification, and not to the runner."""
+    """Yield a sentence on each key that makes a point a gate and is ignored.
+
+    It is a gate to the specification, and not to the runner.
+    """
     for key in _GATES:
         if point.get(key) is True or parse_number(point.get(key)):
             yield _IGNORED.format(key, "true" if point.get(key) is True else point.get(key))
@@ -182,7 +188,10 @@ def _read_prompt(prompt: str, part: SuitePart) -> GradingTerms:
 
 
 def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
-    """Return the path of a prompt file; None where the text is the prompt itself, as always in D4."""
+    """Return the path of a prompt file.
+
+    It is None where the text is the prompt itself, as always in D4.
+    """
     if scope.dialect.name == "D4":
         return None
     path = prompt.strip()
@@ -217,7 +226,10 @@ def _draft_judge(text: str, part: SuitePart, name: str) -> GradingTerms:
 
 
 def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Yield a prompt's parts: template text, the variables that it needs, and a loss (may be empty)."""
+    """Yield a prompt's parts: template text, its variables, and a loss.
+
+    The loss may be empty.
+    """
     placeholders, position = scope.form["placeholders"], 0
     for match in _PLACEHOLDER.finditer(text):
         yield _escape_words(text[position : match.start()], scope)
@@ -245,7 +257,10 @@ def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:
 
 
 def render_bands(raw: Any, pointer: Pointer) -> str:
-    """Return score ranges as lines of a prompt. Raises `CrashError` unless they cover 0 to 10 once each."""
+    """Return score ranges as lines of a prompt.
+
+    Raises `CrashError` unless they cover 0 to 10 once each.
+    """
     bands = sorted(_read_bands(raw, pointer))
     ends = [(low, high) for low, high, _ in bands]
     covers_all = bool(ends) and ends[0][0] == 0 and ends[-1][1] == _TOP

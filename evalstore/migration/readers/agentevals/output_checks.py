@@ -45,7 +45,10 @@ _LOSSY = (
 
 
 def read_substrings(part: SuitePart) -> GradingTerms:
-    """Read a text, or for types of several a list of texts, any or all of which must be in the output."""
+    """Read a text, any or all of which must be in the output.
+
+    For types of several it is a list of texts.
+    """
     value, row, at = part.get("value"), part.row, part.enter("value")
     several = row.get("several", False)
     items: list[Any] = [value]
@@ -75,7 +78,10 @@ def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
 
 
 def read_trimmed_text(part: SuitePart) -> GradingTerms:
-    """Read a text that the output begins with, ends with or equals, both trimmed as in JavaScript."""
+    """Read a text that the output begins with, ends with or equals.
+
+    Both are trimmed as in JavaScript.
+    """
     value = part.get("value")
     if not isinstance(value, str) or not value:
         return part.enter("value").skip("its value is not text")
@@ -88,7 +94,10 @@ def read_trimmed_text(part: SuitePart) -> GradingTerms:
 
 
 def read_pattern(part: SuitePart) -> GradingTerms:
-    """Read a JavaScript pattern: translated exactly where that is possible, else unchanged with a loss."""
+    """Read a JavaScript pattern.
+
+    It is translated exactly where that is possible, else unchanged with a loss.
+    """
     value, flags = (
         part.get("value"),
         part.get("flags") if isinstance(part.get("flags"), str) else "",

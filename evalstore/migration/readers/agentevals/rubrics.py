@@ -1,4 +1,7 @@
-"""Compiles terms into a rubric: groups become inner rubrics, deeper averages are flattened exactly."""
+"""Compiles terms into a rubric.
+
+Groups become inner rubrics, and deeper averages are flattened exactly.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,10 @@ def _unwrap_single_group(
 
 
 def _spread_groups(terms: Iterable[Term], set_aside: list[Mapping[str, Any]]) -> Iterator[Term]:
-    """Yield the terms of the top level; a plain group that contains groups is replaced by its members."""
+    """Yield the terms of the top level.
+
+    A plain group that contains groups is replaced by its members.
+    """
     for term in terms:
         flat = (
             term if term.check is not None else replace(term, members=tuple(_flatten_members(term)))
@@ -205,7 +211,10 @@ def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> Arti
 
 
 def make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
-    """Return weights as exact decimals; if one has none, all are scaled to whole numbers: scores stay."""
+    """Return weights as exact decimals.
+
+    If one has none, all are scaled to whole numbers, which keeps the score.
+    """
     # lcm with 10^12 tells whether a fraction ends within 12 decimals.
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):
         unit = lcm(*[weight.denominator for weight in weights])

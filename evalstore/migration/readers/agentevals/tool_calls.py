@@ -156,7 +156,10 @@ def _is_count(number: Any) -> bool:
 
 
 def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
-    """Return one expected call as a demand on a tool; None where no check compares arguments that way."""
+    """Return one expected call as a demand on a tool.
+
+    It is None where no check compares arguments that way.
+    """
     tool, own = {"name": item["tool"]}, part.scope.dialect.args
     args, mode = item.get("args"), item.get("args_match", part.raw.get("args_match", own))
     if args is None or args == _ANY or mode == "ignore":

@@ -30,7 +30,10 @@ _TOOL = {"name", "args"}
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the extraction of a dataset, a rubric, a target or a judge, which its root keys tell apart."""
+    """Return the extraction of a dataset, a rubric, a target or a judge.
+
+    Their root keys tell them apart.
+    """
     root: Mapping[str, Any] = legacy.document.value
     if "questions" in root:
         return _read_dataset(root, table)

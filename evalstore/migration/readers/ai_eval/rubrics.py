@@ -48,7 +48,10 @@ _UNKNOWN_GRADING = "{}: nothing says how the program grades that"
 
 
 class _SetAside(NamedTuple):
-    """Why a check is not graded here, and whether the program's score has a part that is lost by that."""
+    """Why a check is not graded here.
+
+    `is_loss` says whether the program's score has a part that is lost by that.
+    """
 
     reason: str
     is_loss: bool
@@ -116,7 +119,10 @@ def _find_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer
 
 
 def _find_set_aside(check: Mapping[str, Any], form: Mapping[str, Any]) -> _SetAside | None:
-    """Return why a check is set aside; None for one that the program runs and a kind here can say."""
+    """Return why a check is set aside.
+
+    It is None for one that the program runs and a kind here can say.
+    """
     kind = check["kind"]
     if kind in form["elsewhere"]:
         return _SetAside(_ELSEWHERE.format(kind), is_loss=True)
@@ -168,7 +174,10 @@ def _build_rubric(
 def _convert_check(
     check: Mapping[str, Any], modes: Mapping[str, Any], *, executed: bool
 ) -> dict[str, Any]:
-    """Return a check; of an `executed` one only the keys that the program reads, as others mean more here."""
+    """Return a check.
+
+    An `executed` one keeps only the keys that the program reads: others mean more here.
+    """
     case: dict[str, Any] = {}
     if "values" in check:
         # The program ignores case unless the check says otherwise; evalstore's checks always say it.
@@ -182,7 +191,10 @@ def _convert_check(
 
 
 def _locate_error(error: tuple[list[str], str], graded: Sequence[int]) -> tuple[Pointer, str]:
-    """Return the pointer in the source of an error of shape, for which the program may grade differently."""
+    """Return the pointer in the source of an error of shape, and what to say of it.
+
+    The program may grade differently there.
+    """
     (key, *steps), message = error
     at: Pointer = (key, *steps[:1])
     if key == "checks" and steps:
@@ -216,7 +228,10 @@ def _list_read_keys(kind: str) -> tuple[str, ...]:
 
 
 def _list_unread_keys(run: list[Any], root: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences on keys of executed checks and of their scoring that the program does not read."""
+    """Yield sentences on keys that the program does not read.
+
+    They are keys of executed checks and of their scoring.
+    """
     scoring, ids = root["scoring"], [check["id"] for check in root["checks"]]
     yield from describe_unknown_keys(
         (key for key in scoring.get("weights") or () if key not in ids), ids

@@ -1,4 +1,7 @@
-"""Holds what a file of ai_eval says against the schemas here, and reads its versions of two parts."""
+"""Holds what a file of ai_eval says against the schemas here.
+
+It also reads the file's versions, which have two parts.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 
 
 def find_shape_error(kind: Kind, value: Mapping[str, Any]) -> tuple[list[str], str] | None:
-    """Return the steps to the first error of shape in an artifact without id and version, and its message.
+    """Return the steps to the first error of shape in an artifact, and its message.
 
-    The artifact is written and validated like any other, which keeps the rules of shape in one
-    place.
+    The artifact has no id and no version yet. The artifact is written and validated like any other,
+    which keeps the rules of shape in one place.
     """
     text = write_yaml({"id": str(kind), "version": VERSION, **encode_value(value)})
     findings = validate([make_text_source(text.encode())], load=None, today=date.min).findings
@@ -37,12 +40,18 @@ def parse_version(text: str) -> str | None:
 
 
 def read_version(root: Mapping[str, Any]) -> str | None:
-    """Return the version that a rubric or judge gives itself; None where no reference can find it."""
+    """Return the version that a rubric or judge gives itself.
+
+    It is None where no reference can find it.
+    """
     written = root.get("version")
     return parse_version(written) if isinstance(written, str) else None
 
 
 def read_names(root: Mapping[str, Any]) -> dict[str, str]:
-    """Return the title and the description, which are the label and the description of the source."""
+    """Return the title and the description.
+
+    They are the label and the description of the source.
+    """
     names = {"title": root.get("label"), "description": root.get("description")}
     return {key: text for key, text in names.items() if isinstance(text, str)}

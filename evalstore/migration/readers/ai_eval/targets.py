@@ -74,7 +74,10 @@ def read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTabl
 
 
 def _list_graders(value: Any) -> dict[str, Pointer]:
-    """Return the active graders with their pointers, from a list or a mapping of names to switches."""
+    """Return the active graders with their pointers.
+
+    They come from a list, or from a mapping of names to switches.
+    """
     if isinstance(value, list):
         return {
             item: ("graders", index) for index, item in enumerate(value) if isinstance(item, str)

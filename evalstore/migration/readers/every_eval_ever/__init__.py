@@ -26,7 +26,10 @@ _LINES = frozenset({".jsonl", ".ndjson"})
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the extraction of a file of rows or of an aggregate; the file itself is stored as a run."""
+    """Return the extraction of a file of rows or of an aggregate.
+
+    The file itself is stored as a run.
+    """
     root: Any = legacy.document.value
     dialect = table.lists["" if isinstance(root, list) else "evaluation_results"]
     problems = _find_json_problems(legacy.document)

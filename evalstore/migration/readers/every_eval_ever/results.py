@@ -167,7 +167,10 @@ def _find_scoring_problem(scoring: Any) -> str:
 
 
 def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Return a judge's answer form for this metric (score type, levels or scale), or why it is unknown."""
+    """Return a judge's answer form for this metric, or why it is unknown.
+
+    The form is a score type, with levels or a scale.
+    """
     type_ = metric.get("score_type")
     if type_ is None:
         return "it has no score_type, so it is unknown what its judges answer"

@@ -1,4 +1,7 @@
-"""Reads a run's rows as questions: one for rows that ask the same, and a note on each further row."""
+"""Reads a run's rows as questions.
+
+Rows that ask the same are one question, and each further row has a note.
+"""
 
 from __future__ import annotations
 

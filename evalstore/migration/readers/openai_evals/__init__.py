@@ -11,7 +11,10 @@ COMPANIONS = True
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions of a file, the rubric of a hosted eval, or the questions of its outputs."""
+    """Return what a file of OpenAI's evals holds.
+
+    That is its questions, the rubric of a hosted eval, or the questions of its outputs.
+    """
     root = legacy.document.value
     if "testing_criteria" in root:
         return read_criteria(root, table)

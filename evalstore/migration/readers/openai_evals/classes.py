@@ -1,4 +1,7 @@
-"""What each class of openai/evals asks of an output: the checks for one sample, and what they lose."""
+"""What each class of openai/evals asks of an output.
+
+It gives the checks for one sample, and what they lose.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _F1 = "its second score, the F1 of words, is not computed"
 
 @dataclass(frozen=True, slots=True)
 class SampleChecks:
-    """The checks of one sample, one of which must pass, what they lose, and remarks without effect."""
+    """The checks of one sample, one of which must pass, and what they lose.
+
+    `remarks` have no effect on the score.
+    """
 
     checks: tuple[Mapping[str, Any], ...]
     losses: tuple[str, ...] = ()
@@ -39,7 +45,10 @@ class SampleChecks:
 
 
 def build_checks(class_: str, args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    """Return the checks of a sample under a class of `CLASSES`. Raises `LoadError` where the program stops."""
+    """Return the checks of a sample under a class of `CLASSES`.
+
+    Raises `LoadError` where the program stops.
+    """
     return CLASSES[class_](args, row)
 
 
@@ -60,7 +69,10 @@ def _build_includes(args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleCh
 
 
 def _build_fuzzy_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    """Match what has an ideal in it or is a piece of one, both written alike; nothing matches nothing."""
+    """Match what has an ideal in it or is a piece of one, both written alike.
+
+    An empty output matches an empty ideal.
+    """
     ideals = _read_ideals(row)
     if not ideals:
         raise LoadError("its list of ideals is empty: the program stops there")
@@ -101,7 +113,10 @@ def _build_json_validator(_: Mapping[str, Any], __: Mapping[str, Any]) -> Sample
 
 
 def _read_ideals(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the ideals, of which a text is one. Raises `LoadError` for any other value, on which the program stops."""
+    """Return the ideals, of which a text is one.
+
+    Raises `LoadError` for any other value, on which the program stops.
+    """
     if "ideal" not in row:
         raise LoadError("it has no ideal: the program stops there")
     ideal = row["ideal"]

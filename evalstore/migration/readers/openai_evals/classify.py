@@ -80,7 +80,10 @@ def _read_scores(name: str, choices: list[str], scores: Any) -> dict[str, Any]:
 
 
 def scale_number(number: int | Decimal, low: int | Decimal, high: int | Decimal) -> int | Decimal:
-    """Return where a number is between two others, from 0 to 1, to six digits; 0 if they are equal."""
+    """Return where a number is between two others, from 0 to 1.
+
+    It has six digits, and is 0 if the two are equal.
+    """
     span = Decimal(high) - Decimal(low)
     share = (Decimal(number) - Decimal(low)) / span if span else Decimal(0)
     # A whole number is written as one, and read again as one.

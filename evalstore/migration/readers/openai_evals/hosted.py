@@ -1,4 +1,7 @@
-"""Reads what the API of hosted evals gave: testing criteria become checks, output items questions."""
+"""Reads what the API of hosted evals gave.
+
+Testing criteria become checks, and output items questions.
+"""
 
 from __future__ import annotations
 
@@ -247,7 +250,10 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
 
 
 def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
-    """Return questions of output items, pinned to their eval's rubric; runs share their questions."""
+    """Return questions of output items, pinned to their eval's rubric.
+
+    Runs share their questions.
+    """
     rows, labels, cases = root["data"], UniqueLabels(), list[LegacyCase]()
     if not isinstance(rows, list):
         return refuse_source("items", ("data",), f"data is {describe_type(rows)}")

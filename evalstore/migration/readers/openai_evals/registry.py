@@ -1,4 +1,7 @@
-"""Reads a file of openai/evals' registry: samples become questions, graded as their eval's class does."""
+"""Reads a file of openai/evals' registry.
+
+Samples become questions, graded as their eval's class does.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ _NO_SPEC = "{} is not there, or has no specification {}"
 
 
 class _Eval(NamedTuple):
-    """An eval of the file: its name (`base.split.version`), its class, its arguments, and its samples."""
+    """An eval of the file: its name, class, arguments and samples.
+
+    The name is `base.split.version`.
+    """
 
     name: str
     class_: str
@@ -46,7 +52,10 @@ class _Eval(NamedTuple):
 
 
 def read_registry(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions of all evals of a file whose class is known and whose samples are there."""
+    """Return the questions of all evals of a file that can be read.
+
+    Their class is known, and their samples are there.
+    """
     root = legacy.document.value
     notes: list[MigrationNote] = []
     evals = list(_list_evals(legacy, table, notes))
@@ -168,7 +177,10 @@ def _build_question(row: Any, label: str) -> dict[str, Any]:
 def _build_judge_check(
     judge: ArtifactDraft, args: Mapping[str, Any], row: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the check that asks the judge; the eval's arguments fill variables before the sample."""
+    """Return the check that asks the judge.
+
+    The eval's arguments fill variables before the sample does.
+    """
     own = args.get("modelgraded_spec_args")
     known = {**row, **(own if isinstance(own, dict) else {}), **BRACES}
     names = judge.value.get("variables", ())

@@ -66,7 +66,10 @@ _NO_PROMPT = "nothing here says what is asked: the input is its variables"
 
 @dataclass(slots=True)
 class _ReleaseSuite:
-    """One configuration as one release reads it; `companions` are the files that it has named so far."""
+    """One configuration as one release reads it.
+
+    `companions` are the files that it has named so far.
+    """
 
     root: Mapping[str, Any]
     legacy: LegacySource

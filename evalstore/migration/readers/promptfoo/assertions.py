@@ -1,4 +1,7 @@
-"""Reads one assertion: the check with the program's verdict of every output, or why there is none."""
+"""Reads one assertion.
+
+It is the check with the program's verdict of every output, or why there is none.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,10 @@ class AssertionPart:
 
     @property
     def value(self) -> Any:
-        """Its value as the program fills it: texts and lists of texts are templates, objects are not."""
+        """Its value as the program fills it.
+
+        Texts and lists of texts are templates, and objects are not.
+        """
         raw = self.raw.get("value")
         for item in raw if isinstance(raw, list) else [raw]:
             if isinstance(item, OpaqueValue):
@@ -181,9 +187,10 @@ class AssertionPart:
 
 @dataclass(frozen=True, slots=True)
 class AssertionReading:
-    """The check that stands for an assertion, with what is lost; without a check, the `reason` for that.
+    """The check that stands for an assertion, with what is lost.
 
-    `is_partial` says that its score may be between 0 and 1; `is_fixed`, that nothing turns it round.
+    Without a check, `reason` says why. `is_partial` says that its score may be between 0 and 1;
+    `is_fixed`, that nothing turns it round.
     """
 
     check: Check | None = None
@@ -196,7 +203,10 @@ class AssertionReading:
 
 
 def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionReading:
-    """Return what an assertion comes to. Raises `StopError` where the program ends the test in an error."""
+    """Return what an assertion comes to.
+
+    Raises `StopError` where the program ends the test in an error.
+    """
     row = types.get(part.type, {})
     if not row or not part.release.has_type(row):
         raise StopError(f"it knows no type {make_excerpt(part.raw['type'], SHORT_EXCERPT)}")
@@ -220,7 +230,10 @@ def _turn(check: Check) -> Check:
 
 
 def _is_bare(document: Document, pointer: Pointer) -> bool:
-    """Whether a text stands in YAML without quotes; nothing says so of what was resolved from elsewhere."""
+    """Whether a text is written in YAML without quotes.
+
+    Nothing says so of what was resolved from elsewhere.
+    """
     if not document.file.endswith((".yaml", ".yml")) or pointer not in document.spans:
         return False
     return document.text[document.spans[pointer].start : document.spans[pointer].start + 1] not in {
@@ -241,7 +254,10 @@ def _read_text(part: AssertionPart) -> AssertionReading:
 
 
 def _read_texts(part: AssertionPart) -> AssertionReading:
-    """Read a list of texts, or a text that is split into one; any or all of them have to be in the output."""
+    """Read a list of texts, or a text that is split into one.
+
+    Any or all of them have to be in the output.
+    """
     value, takes_all = part.value, part.row.get("all", False)
     if isinstance(value, str) and value:
         value = _split(value, part)
@@ -290,7 +306,10 @@ def _read_start(part: AssertionPart) -> AssertionReading:
 
 
 def _read_pattern(part: AssertionPart) -> AssertionReading:
-    """Read a JavaScript pattern without flags; one that does not compile there fails, negated or not."""
+    """Read a JavaScript pattern without flags.
+
+    One that does not compile there fails, negated or not.
+    """
     value = part.value
     if not isinstance(value, str) or not value:
         raise StopError(f"regex has {_describe(value)} where a pattern belongs")
@@ -317,7 +336,10 @@ def _read_pattern(part: AssertionPart) -> AssertionReading:
 
 
 def _read_json(part: AssertionPart) -> AssertionReading:
-    """Read a demand for JSON, and the schema that it may have, as an object or as the text of one."""
+    """Read a demand for JSON, and the schema that it may have.
+
+    The schema is an object, or the text of one.
+    """
     value = part.value
     if isinstance(value, str) and value:
         value = _parse_schema(value)
@@ -378,7 +400,10 @@ def _read_word_count(part: AssertionPart) -> AssertionReading:
 
 
 def _count_words(low: int, high: int | None) -> str:
-    """Return a pattern that a text matches which has so many words; every repeat ends where a word does."""
+    """Return a pattern that a text matches which has so many words.
+
+    Every repeat ends where a word does.
+    """
     if high == 0:
         return f"\\A{_BLANK}*\\Z"
     more = "" if high is None else high - 1

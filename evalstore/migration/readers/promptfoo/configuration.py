@@ -36,7 +36,10 @@ class TestPlace:
 
 @dataclass(frozen=True, slots=True)
 class RunTest:
-    """A test as it is run: the place that it is told from, and its parts, from what all share to its own."""
+    """A test as it is run: its place, and its parts.
+
+    `place` is where what is said of it points. The parts go from what all share to its own.
+    """
 
     place: TestPlace
     parts: tuple[TestPlace, ...]
@@ -164,7 +167,10 @@ def merge_parts(parts: Sequence[TestPlace], key: str) -> dict[str, Any]:
 
 
 def list_types(part: TestPlace) -> Iterator[str]:
-    """Yield the types of the assertions of a test, and of its sets, without what turns them round."""
+    """Yield the types of the assertions of a test, and of its sets.
+
+    What turns them round is left out.
+    """
     for place in part.enter("assert"):
         type_ = place.raw.get("type") if isinstance(place.raw, dict) else None
         if isinstance(type_, str):

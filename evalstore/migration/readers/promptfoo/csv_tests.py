@@ -107,7 +107,10 @@ def _read_metadata(columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def read_assertion(cell: str, types: Mapping[str, Any], *, quotes: bool) -> dict[str, Any]:
-    """Return the assertion that a cell stands for: `type(threshold):value`, else a text to equal."""
+    """Return the assertion that a cell stands for.
+
+    The cell is `type(threshold):value`, else a text to equal.
+    """
     for start, type_ in _CODE.items():
         if cell.startswith(start):
             return {"type": type_, "value": trim_space(cell.removeprefix(start))}

@@ -56,7 +56,10 @@ class PlacedAssertion:
 
 @dataclass(slots=True)
 class TestGrading:
-    """What the assertions of a test or set come to: weighted checks, losses, and what is left over."""
+    """What the assertions of a test or set come to.
+
+    These are weighted checks, losses, and what is left over.
+    """
 
     checks: list[Check] = field(default_factory=list)
     names: list[Sequence[Any]] = field(default_factory=list)
@@ -144,7 +147,10 @@ def _add_assertion(
 
 
 def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the steps of `on` for the transforms of a test and of an assertion, and what is lost."""
+    """Return the steps of `on` for the transforms of a test and of an assertion.
+
+    What is lost comes with them.
+    """
     steps, losses = list[Any](), list[str]()
     for expression in (*of_test, *own):
         text = expression.strip() if isinstance(expression, str) else ""
@@ -223,7 +229,10 @@ def build_value(
 
 
 def _decide_verdict(bar: Number | None, *, is_partial: bool) -> dict[str, Any]:
-    """Return what decides the verdict: a threshold, or that every part passes (of binary ones: mean 1)."""
+    """Return what decides the verdict: a threshold, or that every part passes.
+
+    Where every part is binary, the second is a mean of 1.
+    """
     if bar is None and is_partial:
         return {"verdict": "all"}
     return {"threshold": 1 if bar is None else min(1, max(0, bar))}

@@ -15,7 +15,10 @@ _BREAK = re.compile(r"(?m)^---[ \t]*$")
 
 
 class PromptList(NamedTuple):
-    """The first prompt of a configuration as a template, empty for none, and whether there are more."""
+    """The first prompt of a configuration as a template, empty for none.
+
+    `has_more` says whether there are more.
+    """
 
     first: str = ""
     has_more: bool = False

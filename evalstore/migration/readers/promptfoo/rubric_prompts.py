@@ -43,10 +43,10 @@ def draft_own_prompt(
     answers: Mapping[str, Any],
     variables: Mapping[str, Any],
 ) -> OwnPrompt:
-    """Return the judge that asks in a configuration's words; `UnsayableError` where only the program can.
+    """Return the judge that asks in a configuration's words.
 
-    `ours` is the judge that it stands for, `answers` the keys by which its replies are read; `row`
-    is that of the type of its assertion.
+    Raises `UnsayableError` where only the program can ask. `ours` is the judge that it stands for,
+    `answers` the keys by which its replies are read; `row` is that of the type of its assertion.
     """
     system, text = prompt
     if _TAG.search(system):
@@ -77,7 +77,10 @@ def draft_own_prompt(
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a prompt, each with the name of the variable behind it, or an empty one."""
+    """Yield the words of a prompt, each with the name of the variable behind it.
+
+    The name is empty where there is none.
+    """
     position = 0
     for match in PLACE.finditer(text):
         yield _check_words(text[position : match.start()]), match[1]
@@ -94,7 +97,10 @@ def _check_words(words: str) -> str:
 
 
 def read_chat_prompt(raw: Any, load: Callable[[str], Document | None]) -> ChatPrompt:
-    """Return a prompt of a configuration. Raises `UnsayableError` for what is not text or such messages."""
+    """Return a prompt of a configuration.
+
+    Raises `UnsayableError` for what is not text or such messages.
+    """
     if isinstance(raw, str) and raw.startswith(_FILE):
         document = load(raw) if raw.endswith(_TEXT_FILES) and "{{" not in raw else None
         raw = document.value if document else None

@@ -1,4 +1,7 @@
-"""Fills the variables of a test into a value, where that is sure to be what the program makes of it."""
+"""Fills the variables of a test into a value.
+
+It does so where that is sure to be what the program makes of it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ class UnsayableError(Exception):
 
 
 def fill_text(text: str, variables: Mapping[str, Any]) -> str:
-    """Return a text with its variables filled in; `UnsayableError` where only the program can do that."""
+    """Return a text with its variables filled in.
+
+    Raises `UnsayableError` where only the program can do that.
+    """
     filled = PLACE.sub(lambda match: _find_value(match[1], variables), text)
     if _TEMPLATE.search(PLACE.sub("", text)):
         raise UnsayableError(
@@ -31,7 +37,10 @@ def fill_text(text: str, variables: Mapping[str, Any]) -> str:
 
 
 def fill_known(text: str, variables: Mapping[str, Any]) -> str:
-    """Return a text with those variables filled in of which it is sure what they are; all else stays."""
+    """Return a text with those variables filled in whose value is sure.
+
+    All else stays.
+    """
 
     def fill(match: re.Match[str]) -> str:
         try:
