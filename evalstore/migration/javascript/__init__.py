@@ -1,1 +1,4 @@
-"""What JavaScript makes of texts, numbers and patterns, for legacy programs that are written in it."""
+"""What JavaScript makes of texts, numbers and patterns.
+
+It is for legacy programs that are written in JavaScript.
+"""

@@ -1,4 +1,7 @@
-"""Reads those conditions of JavaScript on a text `output` that a check here is proved to say; no code is run."""
+"""Reads those conditions of JavaScript on a text `output` that a check here says.
+
+The check is proved to say the same. No code is run.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,10 @@ _LONGEST = 20_000
 
 
 class ConditionCheck(NamedTuple):
-    """The check that says a condition; `may_throw`: where it cannot be asked, it fails, turned round or not.
+    """The check that says a condition.
 
-    `counts_units`: it counts characters as JavaScript does. `reads_json`: it reads JSON as
-    JavaScript does.
+    `may_throw`: where it cannot be asked, it fails, turned round or not. `counts_units`: it counts
+    characters as JavaScript does. `reads_json`: it reads JSON as JavaScript does.
     """
 
     check: dict[str, Any]
@@ -62,7 +65,10 @@ def read_condition(code: str) -> ConditionCheck | None:
 
 
 def is_statement(code: str) -> bool:
-    """Whether a line of code begins with `return`, which is no expression, so that the line never runs."""
+    """Whether a line of code begins with `return`.
+
+    That is no expression, so the line never runs.
+    """
     return "\n" not in code.rstrip() and re.match(r"\s*return\b(?!\$)", code) is not None
 
 

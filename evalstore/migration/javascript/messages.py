@@ -1,4 +1,7 @@
-"""Finds the lists of chat messages that are written out in a JavaScript file; no code of it is run."""
+"""Finds the lists of chat messages that are written out in a JavaScript file.
+
+No code of it is run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ _INDENT = re.compile(r"^[^\S\n]+(?=\S)", re.MULTILINE)
 
 
 def list_messages(code: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield the lists of messages in a file, as roles and texts; a list with one made by code is left out."""
+    """Yield the lists of messages in a file, as roles and texts.
+
+    A list with a message that code makes is left out.
+    """
     matches = list(_MESSAGE.finditer(code))
     while matches:
         first, *others = matches
@@ -49,7 +55,10 @@ def _read_escape(match: re.Match[str]) -> str:
 
 
 def _remove_indent(text: str) -> str:
-    """Return a text as the usual function `dedent` has it: without the indent of all lines, and trimmed."""
+    """Return a text as the usual function `dedent` has it.
+
+    It is without the indent of all lines, and trimmed.
+    """
     depths = [len(indent) for indent in _INDENT.findall(text)]
     least = min(depths, default=0)
     lines = (line[least:] if line[:1] in {" ", "\t"} else line for line in text.split("\n"))

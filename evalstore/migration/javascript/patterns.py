@@ -41,10 +41,10 @@ _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 def translate_pattern(
     pattern: str, flags: str, *, is_plane_enough: bool = False
 ) -> tuple[str, str] | None:
-    """Return an equivalent pattern and its flags for `regex` checks; None where that is not certain.
+    """Return an equivalent pattern and its flags for `regex` checks.
 
-    With `is_plane_enough` it need only be one for texts without characters above U+FFFF, which are
-    two units in JavaScript.
+    It is None where that is not certain. With `is_plane_enough` it need only be one for texts
+    without characters above U+FFFF, which are two units in JavaScript.
     """
     # Case folding of letters beyond ASCII differs between the two languages.
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
@@ -62,13 +62,19 @@ def translate_pattern(
 
 
 def escape_literals(pattern: str) -> str:
-    """Return a pattern in which braces and brackets that JavaScript takes for plain text are escaped."""
+    """Return a pattern in which braces and brackets that are plain text are escaped.
+
+    JavaScript takes them for plain text.
+    """
     parts = (match[0] for match in _LITERALS.finditer(pattern))
     return "".join(_ODD.get(part, part) for part in parts)
 
 
 def find_syntax_error(pattern: str) -> str:
-    """Return why no release of JavaScript takes a pattern, as far as that is certain; empty for none."""
+    """Return why no release of JavaScript takes a pattern.
+
+    It says so as far as that is certain, and is empty for none.
+    """
     depth, repeatable = 0, False
     for match in _ERRORS.finditer(escape_literals(pattern)):
         text = match[0]
@@ -115,7 +121,10 @@ def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
-    """Whether tokens are known, groups closed, their names unique, and quantifiers on what can repeat."""
+    """Whether tokens are known, groups closed, and their names unique.
+
+    Quantifiers must be on what can repeat.
+    """
     groups: list[str] = []
     names: set[str] = set()
     single = False
@@ -137,7 +146,10 @@ def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
 
 
 def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str]) -> bool:
-    """Whether code units and characters count alike: at most one `+` on an unknown one, in no group."""
+    """Whether code units and characters count alike.
+
+    They do with at most one `+` on an unknown one, in no group.
+    """
     depth, wanting = 0, 0
     for (kind, text), follows in zip(tokens, following, strict=True):
         depth += (kind == "group") - (kind == "close")
