@@ -1,1 +1,4 @@
-"""The edits between the rubrics of two runs: who made which, and what a check is with some of them."""
+"""The edits between the rubrics of two runs.
+
+It finds who made which, and what a check is with some of them.
+"""

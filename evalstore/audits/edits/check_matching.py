@@ -48,7 +48,10 @@ class EncodedCheck(NamedTuple):
 
 
 def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
+    """Yield the ids of the same check in both versions.
+
+    An id that is derived from the order says less than the content.
+    """
     before, after = list(old), list(new)
     # From the surest evidence to the weakest; a matched check is not matched again.
     for alike in _MATCHERS:

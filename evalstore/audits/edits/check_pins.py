@@ -26,7 +26,10 @@ def remove_rubric_pins(rubric: Rubric, find_name: Callable[[str], str] = _keep_n
 
 
 def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name) -> Check:
-    """Return a check without pins; the second reference to one judge is `judge/<id>#2`, and so on."""
+    """Return a check without pins.
+
+    The second reference to one judge is `judge/<id>#2`, and so on.
+    """
     slots = iter(list_slots(check, find_name))
     return replace_pins(check, lambda _: next(slots)[0])
 
@@ -34,7 +37,10 @@ def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name
 def list_slots(
     check: Check, find_name: Callable[[str], str] = _keep_name
 ) -> Iterator[tuple[str, str]]:
-    """Yield each reference of a check: its name without the pin, numbered if repeated, and its text."""
+    """Yield each reference of a check: its name without the pin, and its text.
+
+    A repeated name is numbered.
+    """
     seen: Counter[str] = Counter()
     for _, ref in find_check_pins((), check.params):
         name = find_name(ref.partition("@")[0])

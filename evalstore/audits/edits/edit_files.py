@@ -1,4 +1,7 @@
-"""Reads the lines of files in which edits were made, and where a host on the web shows their commits."""
+"""Reads the lines of files in which edits were made.
+
+It also finds where a host on the web shows their commits.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,11 @@ class EditStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EditFiles:
-    """The excerpts of edited files by place; `page` makes the address of a commit's page, empty where it is unknown.
+    """The excerpts of edited files by place.
 
-    `others` has the lines of the other version for a place that the edit has on one side alone, as
-    of a phrase in a list that is written on one line.
+    `page` makes the address of a commit's page, and is empty where that is unknown. `others` has
+    the lines of the other version for a place that the edit has on one side alone, as of a phrase
+    in a list that is written on one line.
     """
 
     excerpts: Mapping[Place, FileExcerpt]
@@ -60,7 +64,10 @@ NO_FILES = EditFiles(MappingProxyType({}))
 
 
 def read_edit_files(store: ArtifactStore, edits: Iterable[EditStep]) -> EditFiles:
-    """Return the lines around each place that the first edits name; a file that cannot be read has none."""
+    """Return the lines around each place that the first edits name.
+
+    A file that cannot be read has none.
+    """
     excerpts: dict[Place, FileExcerpt] = {}
     others: dict[Place, FileExcerpt] = {}
     for finding, old_ref, new_ref in islice(edits, _MOST):

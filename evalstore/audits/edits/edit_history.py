@@ -29,7 +29,10 @@ class EditHistory:
 
 
 def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
-    """Return the edits between two versions of one rubric, each with its finding and its release."""
+    """Return the edits between two versions of one rubric.
+
+    Each has its finding and its release.
+    """
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
         return EditHistory(find_edits([_read_unpinned(finder, old)]), {})
@@ -44,7 +47,10 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
 def _name_history(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
 ) -> EditHistory:
-    """Return the edits between two rubrics, each named by findings of their diff; all have one origin."""
+    """Return the edits between two rubrics, each named by findings of their diff.
+
+    All of them have one origin.
+    """
     versions = [_read_unpinned(finder, old), _read_unpinned(finder, new)]
     edits = find_edits(versions)
     before, after = split_versions(versions, edits.names, edits.apart)
@@ -61,7 +67,10 @@ def _name_history(
 def _find_origins(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, edits: RubricEdits
 ) -> dict[RubricPart, Origin]:
-    """Return where each edit comes from: of a check that is one part, the newest of what changed in it."""
+    """Return where each edit comes from.
+
+    Of a check that is one part, it is the newest of what changed in it.
+    """
     ids = {name: id_ for id_, name in edits.names[-1].items()}
     artifacts = [(side.resolved.kind, side.resolved.artifact.value) for side in (old, new)]
     tables = [read_parts(*artifact) or PartTable() for artifact in artifacts]
@@ -77,7 +86,10 @@ def _find_origins(
 def _list_artifact_parts(
     part: RubricPart, ids: Mapping[str, str], old: PartTable, new: PartTable
 ) -> list[ArtifactPart]:
-    """Return the parts whose history is that of an edited part; what a check pins is edited in another file."""
+    """Return the parts whose history is that of an edited part.
+
+    What a check pins is edited in another file.
+    """
     now = ArtifactPart(*part)._replace(name=ids.get(part.name, part.name))
     if part.area != "check" or now not in new.meanings:
         return [now]
@@ -94,9 +106,10 @@ def _list_artifact_parts(
 def trace_repin(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, release: Origin | None
 ) -> EditHistory:
-    """Return the edits of a question that another rubric grades now: what differs between the two rubrics.
+    """Return the edits of a question that another rubric grades now.
 
-    All of them were made by the step of the dataset that exchanged the rubrics, `release`.
+    They are what differs between the two rubrics. All of them were made by the step of the dataset
+    that exchanged the rubrics, `release`.
     """
     origin = Origin(ref=new.resolved.name, old=old.resolved.ref, new=new.resolved.ref)
     if release:

@@ -34,7 +34,10 @@ _PART_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class RubricSide:
-    """One version of a rubric: its checks as written, their ids, and the names of these ids along the path."""
+    """One version of a rubric: its checks as written, and their ids.
+
+    `names` are the names of these ids along the path.
+    """
 
     checks: Sequence[Mapping[str, Any]]
     ids: Sequence[str]
@@ -43,7 +46,10 @@ class RubricSide:
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """The step from one version to the next: its origin, the findings of the diff, and both versions."""
+    """The step from one version to the next.
+
+    It has its origin, the findings of the diff, and both versions.
+    """
 
     origin: Origin
     findings: Sequence[DiffFinding]
@@ -132,7 +138,10 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
 
 
 def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
-    """Whether a finding points at the whole check of a part: its key is then written on neither side."""
+    """Whether a finding points at the whole check of a part.
+
+    The key of the part is then written on neither side.
+    """
     return (
         part.area in {"param", "item"}
         and len(_split_pointer(finding)) == 2  # noqa: PLR2004  # /checks/<n>
@@ -141,7 +150,10 @@ def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
 
 
 def _is_rewording_of(finding: DiffFinding, part: RubricPart, parts: set[RubricPart]) -> bool:
-    """Whether a finding about a reworded item, which points at the new one, also means this old one."""
+    """Whether a finding about a reworded item also means this old one.
+
+    The finding points at the new one.
+    """
     return finding.rule == "phrase-reworded" and any(part[:3] == other[:3] for other in parts)
 
 

@@ -1,4 +1,7 @@
-"""Builds checks that hold a single item of a list, to learn in which outputs the item hits; pure."""
+"""Builds checks that hold a single item of a list; pure.
+
+They show in which outputs the item hits.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ _PROBED_PARAMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ItemProbe:
-    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
+    """One item that an edit adds or removes, and checks that hold it alone.
 
-    `phrases` are what these checks look for, None of one that is not a phrase.
+    There is a check for each idea of what a hit is. `phrases` are what these checks look for, None
+    of one that is not a phrase.
     """
 
     bit: int
@@ -33,7 +37,10 @@ class ItemProbe:
 
 
 def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
-    """Return checks that hold one item and nothing else that fails, with each setting that says what hits."""
+    """Return checks that hold one item and nothing else that fails.
+
+    There is one with each setting that says what hits.
+    """
     key, item = edit.part.key, edit.part.item
     found: dict[str, EncodedCheck] = {}
     for base in bases:

@@ -20,10 +20,10 @@ _SHORT_COMMIT = 7
 def trace_judge(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
 ) -> EditSource:
-    """Return what a release of a judge changed, edit by edit; where several people did it, each with their commit.
+    """Return what a release of a judge changed, edit by edit.
 
-    All of it has one share, for nobody is asked as a judge that never existed; `origin` is that of
-    the whole step.
+    Where several people did it, each edit comes with its commit. All of it has one share, for
+    nobody is asked as a judge that never existed; `origin` is that of the whole step.
     """
     tables = [
         read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)
@@ -52,7 +52,10 @@ def trace_judge(
 
 
 def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
-    """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or the name alone if too long."""
+    """Return one edit of a judge: `model a → b`, or `scale.max 5 → 10`.
+
+    It is the name alone if it would be too long.
+    """
     label = (
         part.name
         if (part.name, part.key) == ("model", "id")

@@ -1,4 +1,6 @@
-"""Splits the change of a rubric into edits that can be made one without the other, and builds the hybrids; pure.
+"""Splits the change of a rubric into edits, and builds the hybrids; pure.
+
+Each edit can be made without the others.
 
 A rubric has parts: each parameter of a check (of a list without order, each item), its weight,
 whether it is required, how checks combine, and the threshold, which moves verdicts alone. Parts
@@ -25,7 +27,10 @@ _GRADING_AREAS = frozenset({"check", "param", "list", "item"})
 
 
 class RubricPart(NamedTuple):
-    """One part of a rubric; `area` is check, param, list, item, weight or required (of check `name`), or scoring."""
+    """One part of a rubric.
+
+    `area` is check, param, list, item, weight or required (of check `name`), or scoring.
+    """
 
     area: str
     name: str
@@ -97,7 +102,10 @@ class RubricEdits:
         )
 
     def build_check(self, name: str, held: int) -> Check | None:
-        """Return one check of the hybrid that has made the edits `held`; None where it is absent."""
+        """Return one check of the hybrid that has made the edits `held`.
+
+        It is None where the check is absent.
+        """
         parts = dict(self._fixed.get(name, {}))
         for made in self._list_made(held, self.list_grading_edits(name)):
             parts |= {part: value for part, value in made.items() if part.name == name}
@@ -123,7 +131,10 @@ class RubricEdits:
 
 
 def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
-    """Return the edits from the first to the last version of one rubric; those in between say what was renamed."""
+    """Return the edits from the first to the last version of one rubric.
+
+    The versions in between say what was renamed.
+    """
     names = tuple(trace_check_names(versions))
     apart = _find_separable_checks((versions[0], versions[-1]), (names[0], names[-1]))
     rows = split_versions(versions, names, apart)
@@ -142,7 +153,10 @@ def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
 def split_versions(
     versions: Sequence[Rubric], names: Sequence[CheckNames], apart: frozenset[str]
 ) -> list[dict[RubricPart, Any]]:
-    """Return the parts of each version with their values; checks of `apart` by parameter, the others as one."""
+    """Return the parts of each version with their values.
+
+    Checks of `apart` are split by parameter, and the others are one part.
+    """
     weights = _list_weights(versions, names)
     splits = [_split_rubric(*one, apart) for one in zip(versions, names, strict=True)]
     return [{**parts, **own} for parts, own in zip(splits, weights, strict=True)]
@@ -151,9 +165,10 @@ def split_versions(
 def _find_separable_checks(
     versions: Sequence[Rubric], names: Sequence[CheckNames]
 ) -> frozenset[str]:
-    """Return the names of the checks that every version has with the same kind, one that can be taken apart.
+    """Return the names of the checks that can be taken apart.
 
-    Where a list is the question's, its items are of the question.
+    Every version has them with the same kind, which is one that can be. Where a list is the
+    question's, its items are of the question.
     """
     kinds: list[set[tuple[str, str]]] = []
     for version, named in zip(versions, names, strict=True):
@@ -228,7 +243,10 @@ def _join_scoring(parts: Parts) -> Scoring:
 def _list_weights(
     versions: Sequence[Rubric], names: Sequence[CheckNames]
 ) -> list[dict[RubricPart, Fraction]]:
-    """Return the weights of each version, on the scale of the one before if they are a multiple of it."""
+    """Return the weights of each version.
+
+    They are on the scale of the one before if they are a multiple of it.
+    """
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
         weights = [version.scoring.weights.get(id_, Fraction(1)) for id_ in named]
@@ -252,7 +270,10 @@ def _find_common_factor(
 
 
 def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
-    """Return a part's values at both ends; an absent check has its weight and gate of the other end."""
+    """Return a part's values at both ends.
+
+    An absent check has its weight and gate of the other end.
+    """
     if part.area in {"weight", "required"}:
         return (new if old is None else old), (old if new is None else new)
     if part.area == "list":

@@ -1,9 +1,9 @@
-"""Plans the audit of one pair of rubrics: every edit has a bit, and any set of bits a hybrid that can be graded.
+"""Plans the audit of one pair of rubrics.
 
-A cell of the audit is a whole number: the bits that are set have their value of run B, the others
-that of run A. The lowest bits are the judge service, the dataset, the input and the outputs; the
-edits of the rubric follow, those inside its composites, and the released versions that lie between
-two pins of a judge.
+Every edit has a bit, and any set of bits is a hybrid that can be graded. A cell of the audit is a
+whole number: the bits that are set have their value of run B, the others that of run A. The lowest
+bits are the judge service, the dataset, the input and the outputs; the edits of the rubric follow,
+those inside its composites, and the released versions that lie between two pins of a judge.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 
 @dataclass(frozen=True, slots=True)
 class RunReferences:
-    """What the checks of one run referred to, and the model that it named for judges that name none."""
+    """What the checks of one run referred to.
+
+    `model` is what it named for judges that name none.
+    """
 
     loader: RunArtifactLoader
     model: Mapping[str, Any]
@@ -71,7 +74,10 @@ class RunReferences:
 
 @dataclass(slots=True)
 class ContentLoader:
-    """Loads artifacts by tokens (`judge/<id>@<digest>`), which say more than a reference: that content and no other."""
+    """Loads artifacts by tokens (`judge/<id>@<digest>`).
+
+    They say more than a reference: that content and no other.
+    """
 
     fallback: RunArtifactLoader
     artifacts: dict[str, Artifact] = field(default_factory=dict)
@@ -101,11 +107,12 @@ class Slot:
 
 @dataclass
 class PlannedCheck:
-    """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
+    """One check of all hybrids.
 
-    `path` is its name after those of the composites that it is in.
-    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have
-    a part in it, and `asks_alike` whether both runs asked for models of the same names.
+    `grading` are the bits of its own edits, `relevant` all that its grade depends on. `path` is its
+    name after those of the composites that it is in. `inner` is the rubric of a composite that has
+    edits inside; `is_judged` says whether judges have a part in it, and `asks_alike` whether both
+    runs asked for models of the same names.
     """
 
     path: CheckPath
@@ -137,7 +144,10 @@ class PlannedCheck:
 
     @cached_property
     def asks_equally(self) -> bool:
-        """Whether its judges get equal prompts for equal outputs in both runs; of a composite, all judges inside."""
+        """Whether its judges get equal prompts for equal outputs in both runs.
+
+        Of a composite, all judges inside do.
+        """
         if self.inner is not None:
             return all(check.asks_equally for check in self.inner.checks if check.is_judged)
         old, new = self.build_variant(0), self.build_variant(self.relevant)
@@ -153,7 +163,10 @@ class PlannedCheck:
 
     @cached_property
     def decisive_hits(self) -> int:
-        """How many of its items that hit decide it: what more of them hit changes nothing in any variant."""
+        """How many of its items that hit decide it.
+
+        What more of them hit changes nothing in any variant.
+        """
         return max(
             (int(variant.params.get("min_matches", 1)) for variant in self._list_bases()), default=1
         )
@@ -181,7 +194,10 @@ class PlannedCheck:
 
 @dataclass
 class PlannedRubric:
-    """All hybrids of one rubric (within the composites of a path): its checks, and how they combine in each cell."""
+    """All hybrids of one rubric, or of one within the composites of a path.
+
+    It has its checks, and how they combine in each cell.
+    """
 
     owner: RubricEdits
     first: int
@@ -219,7 +235,10 @@ class PlannedRubric:
 
 
 def _read_outcome(result: CheckResult) -> tuple[object, ...]:
-    """Return what a score depends on, as plain values: hashes of fractions and enums take their time."""
+    """Return what a score depends on, as plain values.
+
+    Hashes of fractions and enums take their time.
+    """
     if result.score is None:
         return result.id, result.unscored is UnscoredReason.ERROR
     return result.id, result.score.as_integer_ratio(), result.verdict is Verdict.PASS
@@ -249,7 +268,10 @@ class RubricPlan:
 
 @dataclass(slots=True)
 class PlanBuilder:
-    """Builds one plan: gives the edits their bits, and finds the released versions between two pins of a judge."""
+    """Builds one plan: gives the edits their bits.
+
+    It also finds the released versions between two pins of a judge.
+    """
 
     finder: VersionFinder
     tokens: ContentLoader
@@ -261,7 +283,10 @@ class PlanBuilder:
     _judges: dict[tuple[str, ...], Slot] = field(default_factory=dict)
 
     def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:
-        """Return the plan of two rubrics; `repin` is the step of the dataset that exchanged them, if one did."""
+        """Return the plan of two rubrics.
+
+        `repin` is the step of the dataset that exchanged them, if one did.
+        """
         if self.finder.find_line(a.version, b.version):
             history = trace_edits(self.finder, a.version, b.version)
         else:
@@ -346,7 +371,10 @@ class PlanBuilder:
     def _plan_inner(
         self, old: Mapping[str, str], new: Mapping[str, str], path: CheckPath
     ) -> PlannedRubric | None:
-        """Return the plan of a composite's rubric; None where there is none in both, or nothing in it changed."""
+        """Return the plan of a composite's rubric.
+
+        It is None where there is none in both, or nothing in it changed.
+        """
         name = next((name for name in old if name.startswith("rubric/") and name in new), None)
         if name is None:
             return None
@@ -373,7 +401,10 @@ class PlanBuilder:
         return self._plan_judge(old, new)
 
     def _note_releases(self, ref: str) -> None:
-        """Note the releases that a floating reference went through: nobody edited it; what answers is another judge."""
+        """Note the releases that a floating reference went through.
+
+        Nobody edited it: what answers is another judge.
+        """
         path = self.finder.find_path(self.sides[0].locate(ref), self.sides[1].locate(ref))
         known = [self.sources[SERVICE]] if SERVICE in self.sources else []
         self.sources[SERVICE] = join_sources([*known, *name_releases(self._trace_steps(path))])
@@ -383,7 +414,10 @@ class PlanBuilder:
         return [trace_judge(self.finder, *step, origin) for step, origin in steps]
 
     def _plan_judge(self, old: str, new: str) -> Slot:
-        """Return the slot of a judge that is pinned at another version; each released version between is a step."""
+        """Return the slot of a judge that is pinned at another version.
+
+        Each released version between is a step.
+        """
         path = self.finder.find_path(self.sides[0].locate(old), self.sides[1].locate(new))
         tokens = tuple(self.tokens.make_token(version) for version in path.versions)
         if tokens not in self._judges:
@@ -401,7 +435,10 @@ class PlanBuilder:
         return self.tokens.make_token(self.sides[side].locate(ref))
 
     def _find_judges(self, check: Check, side: int) -> set[str | None]:
-        """Return the models that the judges of a check name, or of a composite; None for one that names none."""
+        """Return the models that the judges of a check, or of a composite, name.
+
+        Among them is None for a judge that names none.
+        """
         found: set[str | None] = set()
         for ref in _list_refs(check):
             value = self.sides[side].locate(ref).resolved.artifact.value
@@ -414,7 +451,10 @@ class PlanBuilder:
 
 
 def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:
-    """Return the coalitions of a rubric: all edits of a check enter together, those of the whole rubric each alone."""
+    """Return the coalitions of a rubric.
+
+    All edits of a check enter together, and those of the whole rubric each alone.
+    """
     by_check: dict[str, list[Coalition | int]] = {}
     for bit, edit in enumerate(rubric.owner.edits, rubric.first):
         by_check.setdefault(edit.check or f"/{bit}", []).append(bit)

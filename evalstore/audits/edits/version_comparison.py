@@ -15,7 +15,10 @@ from evalstore.store import Resolved
 def find_diff_findings(
     finder: VersionFinder, old: Artifact | Resolved, new: Artifact | Resolved
 ) -> tuple[DiffFinding, ...]:
-    """Return the findings between two versions, by the rules alone; none where they cannot be compared."""
+    """Return the findings between two versions, by the rules alone.
+
+    There are none where they cannot be compared.
+    """
     try:
         return compare_by_rules(finder.store, old, new, detail=Detail.RULES).findings
     except EvalstoreError as error:

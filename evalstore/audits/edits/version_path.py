@@ -1,4 +1,7 @@
-"""Finds the artifacts of a run in the store, proved by digest, and who made what differs between two."""
+"""Finds the artifacts of a run in the store, proved by digest.
+
+It also finds who made what differs between two.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ from evalstore.text import SHORT_DIGEST
 
 
 class DatasetQuestions(Mapping[str, Question]):
-    """The questions of one version of a dataset by id; a dataset with a file of rows stays on disk."""
+    """The questions of one version of a dataset by id.
+
+    A dataset with a file of rows stays on disk.
+    """
 
     def __init__(self, resolved: Resolved, store: ArtifactStore) -> None:
         opened = ExitStack()
@@ -61,7 +67,10 @@ class DatasetQuestions(Mapping[str, Question]):
 
 
 def mix_questions(reference: Question, input_: Question) -> Question:
-    """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
+    """Return the question with the reference of one version and the input of another.
+
+    Cells of an audit mix both.
+    """
     if reference.input_digest == input_.input_digest:
         return reference
     reference_fields = {key: value for key, value in reference.row.items() if key not in INPUT_KEYS}
@@ -71,7 +80,10 @@ def mix_questions(reference: Question, input_: Question) -> Question:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactVersion:
-    """One version of an artifact with the content that a run recorded, and the release that holds it, if any."""
+    """One version of an artifact with the content that a run recorded.
+
+    `release` is the one that holds it, if any.
+    """
 
     resolved: Resolved
     release: Release | None
@@ -89,7 +101,10 @@ class ArtifactVersion:
 
 @dataclass(frozen=True, slots=True)
 class VersionPath:
-    """The versions from one content of an artifact to another, both included, and the origin of each step."""
+    """The versions from one content of an artifact to another, both included.
+
+    `origins` are those of each step.
+    """
 
     versions: tuple[ArtifactVersion, ...]
     origins: tuple[Origin, ...]
@@ -97,7 +112,10 @@ class VersionPath:
 
 @dataclass(slots=True)
 class VersionFinder:
-    """Finds the artifacts that runs were graded with in one store; `notes` lists what was found elsewhere."""
+    """Finds the artifacts that runs were graded with in one store.
+
+    `notes` lists what was found elsewhere.
+    """
 
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
@@ -109,7 +127,10 @@ class VersionFinder:
         self._origins = OriginFinder(self.store)
 
     def open_questions(self, dataset: Resolved) -> DatasetQuestions:
-        """Return the questions of a dataset; versions that name another rubric alone have one collection."""
+        """Return the questions of a dataset.
+
+        Versions that differ only in the rubric that they name have one collection.
+        """
         defaults = dict(read_defaults(dataset.artifact.value))
         defaults.pop("rubric_ref", None)
         digest = compute_document_digest(
@@ -123,7 +144,10 @@ class VersionFinder:
         return self._questions[key]
 
     def list_names(self, name: str) -> list[str]:
-        """Return the names of an artifact: `name`, and those from before it was renamed, the last first."""
+        """Return the names of an artifact.
+
+        They are `name`, and those from before it was renamed, the last first.
+        """
         if name not in self._former:
             self._former[name] = list_former_names(self.store, name)
         return [name, *self._former[name]]
@@ -133,13 +157,19 @@ class VersionFinder:
         return self.list_names(name)[-1]
 
     def find_line(self, old: ArtifactVersion, new: ArtifactVersion) -> list[str]:
-        """Return the names of the one artifact that two versions are of; none where they are of two."""
+        """Return the names of the one artifact that two versions are of.
+
+        There are none where they are of two.
+        """
         names = old.resolved.name, new.resolved.name
         lines = [self.list_names(name) for name in dict.fromkeys(names)]
         return next((line for line in lines if {*names} <= {*line}), [])
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
-        """Return the artifact with exactly the recorded content; raises `LostGradersError` where the store has none."""
+        """Return the artifact with exactly the recorded content.
+
+        Raises `LostGradersError` where the store has none.
+        """
         reasons: list[EvalstoreError] = []
         for ref in self._list_candidates(pinned):
             try:
@@ -155,9 +185,9 @@ class VersionFinder:
         raise _make_missing_error(pinned, reasons)
 
     def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
-        """Return the versions released on the way from `old` to `new`, in that order, and the origin of each step.
+        """Return the versions released on the way from `old` to `new`, in that order.
 
-        Releases on other branches are not steps.
+        The origin of each step comes with them. Releases on other branches are not steps.
         """
         versions = (old, *self._find_between(old, new), new)
         steps = pairwise(versions)
@@ -168,10 +198,10 @@ class VersionFinder:
     def find_origins(
         self, old: ArtifactVersion, new: ArtifactVersion, parts: Iterable[ArtifactPart]
     ) -> dict[ArtifactPart, Origin]:
-        """Return the origin of each part that differs between two versions: the commit on the way to `new`.
+        """Return the origin of each part that differs between two versions.
 
-        Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the
-        second one's counts.
+        It is the commit on the way to `new`. Parts are named as in `new`; one that it lacks as in
+        `old`. Of two different artifacts the second one's counts.
         """
         if not self.find_line(old, new):
             found = self._origins.find_origins(None, new.resolved, parts)
@@ -206,7 +236,10 @@ class VersionFinder:
         yield from self._list_commits(ref)
 
     def _has_rows(self, resolved: Resolved, pinned: UsedArtifact) -> bool:
-        """Whether the rows beside a dataset are those that a run read from disk; no digest has them."""
+        """Whether the rows beside a dataset are those that a run read from disk.
+
+        No digest has them.
+        """
         if pinned.rows is None:
             return True
         try:
@@ -216,7 +249,10 @@ class VersionFinder:
         return found == pinned.rows
 
     def _list_commits(self, ref: Ref, *, has_rows: bool = False) -> Iterator[str]:
-        """Yield a reference to every content that the file, and its rows, ever had in a commit, newest first."""
+        """Yield a reference to every content that a file ever had in a commit, newest first.
+
+        The content of its rows counts, too.
+        """
         paths = [ref.path, *(list_rows_paths(self.store, ref) if has_rows else [])]
         commits = list_file_commits(self.store, paths)
         blobs = self.store.moves.find_blobs({file: file for file in product(commits, paths)})
@@ -260,7 +296,10 @@ class VersionFinder:
                 yield ArtifactVersion(resolved, release)
 
     def _list_releases_between(self, base: str, tip: str, names: Sequence[Ref]) -> list[Release]:
-        """Return the releases in the history of `tip` that are not in that of `base`, without `tip`, oldest first."""
+        """Return the releases in the history of `tip` that are not in that of `base`.
+
+        They come oldest first, without `tip`.
+        """
         try:
             list_tags = partial(list_patterns, self.store.tags.grammar)
             tags = [one for ref in names for one in list_tags(ref.kind, ref.id)]
@@ -275,7 +314,10 @@ class VersionFinder:
 
 
 def _find_step(labels: Sequence[str], origin: PartOrigin) -> tuple[str, str]:
-    """Return the versions before and after a commit, of those on the way; both ends where no release has it."""
+    """Return the versions before and after a commit, of those on the way.
+
+    They are both ends where no release has it.
+    """
     pairs = [
         pair for pair in pairwise(labels) if pair[0 if origin.undoes else 1] == origin.released_in
     ]
@@ -314,7 +356,10 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
 
 
 def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:
-    """Return the releases that a floating reference went through; of several, each names its people."""
+    """Return the releases that a floating reference went through.
+
+    Of several, each names its people.
+    """
     if len(steps) == 1:
         return [*steps]
     makers = [f"{step.origin.new} by {_name_people(step.origin)}" for step in steps]
@@ -332,7 +377,10 @@ def _name_people(origin: Origin) -> str:
 
 
 def join_sources(sources: Sequence[EditSource]) -> EditSource:
-    """Return one source for edits that cannot be separated: what they share, and all their messages."""
+    """Return one source for edits that cannot be separated.
+
+    It has what they share, and all their messages.
+    """
     if len(sources) == 1:
         return sources[0]
     named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
