@@ -1,4 +1,7 @@
-"""Compares two records as pairs, grading nothing: the difference, its interval, flips, and which versions differ."""
+"""Compares two records as pairs, grading nothing.
+
+It finds the difference, its interval, flips, and which versions differ.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ _Watch = Callable[[Iterable[BareRow]], Iterable[BareRow]]
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """A mean over the pairs in either record, and what its change and `moves` tell of questions like these."""
+    """A mean over the pairs in either record.
+
+    `estimate` and `moves` say what its change shows of questions like these.
+    """
 
     a: Fraction
     b: Fraction
@@ -160,10 +166,10 @@ _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 
 
 def find_record_reason(path_a: Path, path_b: Path) -> str:
-    """Return why two files can be compared only as they were recorded; empty where they can be graded again.
+    """Return why two files can be compared only as they were recorded.
 
-    Outputs of other tools that stand beside a run of evalstore are graded as that was. Raises
-    `LoadError` for a file of no known format.
+    It is empty where they can be graded again. Outputs of other tools that stand beside a run of
+    evalstore are graded as that was. Raises `LoadError` for a file of no known format.
     """
     paths = path_a, path_b
     for path in paths:
@@ -200,10 +206,11 @@ def compare_records(
 def compare_configurations(
     path: Path, only: Mapping[str, str] | None = None, *, watch: _Watch = iter
 ) -> tuple[RecordComparison, ...]:
-    """Compare the configurations of one file, each with its baseline: `without_skill`, else the first.
+    """Compare the configurations of one file, each with its baseline.
 
-    `only` has the names that are wanted, as `SeriesFilter` reads them. Raises `RefusedError` for a
-    file that holds one configuration alone, and as `compare_records` does.
+    That is `without_skill`, else the first. `only` has the names that are wanted, as `SeriesFilter`
+    reads them. Raises `RefusedError` for a file that holds one configuration alone, and as
+    `compare_records` does.
     """
     wanted = only or {}
     choice = SeriesFilter(wanted)
@@ -284,7 +291,10 @@ def _compare_opened(
 
 
 def _pair_by_input(a: _Rows, b: _Rows) -> tuple[dict[str, str], _Rows]:
-    """Return the ids of B of questions that have other ids in A and ask the same, and the rows of A by these."""
+    """Return the ids of B of questions that ask the same under other ids in A.
+
+    The rows of A by these ids come with them.
+    """
     asked = [{id_: row.asked for (id_, _), row in rows.items()} for rows in (a, b)]
     paired = match_contents(*asked)
     names = build_names(paired, asked[0])
@@ -292,7 +302,10 @@ def _pair_by_input(a: _Rows, b: _Rows) -> tuple[dict[str, str], _Rows]:
 
 
 def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries]:
-    """Yield the change of each configuration by itself, where a record holds several: `1/with_skill` names its own."""
+    """Yield the change of each configuration by itself, where a record holds several.
+
+    An id such as `1/with_skill` names its own.
+    """
     for name in dict.fromkeys(one.name for run in runs for one in run.series):
         found = [pair for key, pair in pairs.items() if key[0].endswith(f"/{name}")]
         if found:
@@ -303,7 +316,10 @@ def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries
 
 
 def _list_notes(*runs: Run, names: tuple[str, str], reason: str) -> Iterator[str]:
-    """Yield why the records alone were compared, and what each file says or contradicts of itself."""
+    """Yield why the records alone were compared, and what each file says of itself.
+
+    What a file contradicts is said, too.
+    """
     if reason:
         yield f"compared as recorded: {reason}"
     yield from list_score_notes(*runs)
@@ -376,7 +392,10 @@ def _note_emptied(emptied: Mapping[tuple[str, str], int], pairs: int) -> Iterato
 
 
 def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
-    """Return the means of a whole record; raises `RefusedError` where its aggregate says otherwise than its rows."""
+    """Return the means of a whole record.
+
+    Raises `RefusedError` where its aggregate says otherwise than its rows.
+    """
     outcomes: dict[str, list[Outcome]] = {}
     for (id_, _), row in rows.items():
         outcomes.setdefault(id_, []).append((row.score, row.verdict))
@@ -392,7 +411,10 @@ def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
 
 
 def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:
-    """Whether B lacks an answer that it should have: not one to a question that its dataset may not have."""
+    """Whether B lacks an answer that it should have.
+
+    It need not have one to a question that its dataset may not have.
+    """
     datasets = [(run.dataset.digest, run.dataset.rows) for run in runs if run.dataset]
     return key in b or key[0] in runs[1].missing_outputs or len({*datasets}) < 2  # noqa: PLR2004  # two runs
 
@@ -435,7 +457,10 @@ def _list_differences(a: Run, b: Run) -> Iterator[RecordDifference]:
 
 
 def _index_names(run: Run, *, with_harness: bool) -> dict[str, dict[str, str]]:
-    """Return what a record names: by its name the versions of it, each with what tells its scoring apart."""
+    """Return what a record names.
+
+    By its name it has the versions of it, each with what tells its scoring apart.
+    """
     found: dict[str, dict[str, str]] = {"model": {run.model: run.model}} if run.model else {}
     for used in (*filter(None, [run.dataset]), *run.rubrics, *run.judges):
         name, _, version = used.ref.partition("@")

@@ -1,4 +1,7 @@
-"""Pairs the outputs of two runs to the same questions, as they were recorded, and names the edits behind each."""
+"""Pairs the outputs of two runs to the same questions, as they were recorded.
+
+It names the edits behind each pair.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ Edits = tuple[tuple[EditSource, LineEffect], ...]
 
 
 class RowPair(NamedTuple):
-    """The outputs of run A and of run B to one question, or of one sample of it, under the name that B has for it."""
+    """The outputs of run A and of run B to one question, or of one sample of it.
+
+    They are under the name that B has for it.
+    """
 
     a: GradedRow
     b: GradedRow
@@ -53,11 +59,17 @@ class RowPair(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, Fraction]:
-        """What pairs are sorted by: verdicts that were lost, then scores that fell, the furthest first."""
+        """What pairs are sorted by.
+
+        First come verdicts that were lost, then scores that fell, the furthest first.
+        """
         return self.turn, self.change
 
     def list_checks(self) -> Iterator[tuple[str, CheckResult | None, CheckResult | None]]:
-        """Yield the checks of either run with what both said of it, those first that another result has."""
+        """Yield the checks of either run with what both said of it.
+
+        Those with another result come first.
+        """
         old, new = ({check.id: check for check in row.checks} for row in self)
         found = [(id_, old.get(id_), new.get(id_)) for id_ in {**old, **new}]
         yield from sorted(found, key=lambda one: not has_moved(one[1], one[2]))
@@ -72,11 +84,11 @@ def has_moved(old: CheckResult | None, new: CheckResult | None) -> bool:
 
 @dataclass(slots=True)
 class PairReader:
-    """Two records compared, and their pairs, read once; the row of a run waits in memory for that of the other.
+    """Two records compared, and their pairs, read once.
 
-    `edits` are those behind a question, where an audit of both runs names them; `gap` says why it
-    names none. `commits` is where the pages of commits begin, empty where the host of the remote
-    is not known.
+    The row of a run waits in memory for that of the other. `edits` are those behind a question,
+    where an audit of both runs names them; `gap` says why it names none. `commits` is where the
+    pages of commits begin, empty where the host of the remote is not known.
     """
 
     comparison: RecordComparison
@@ -97,7 +109,10 @@ class PairReader:
 
 @dataclass(frozen=True, slots=True)
 class RunPairs:
-    """Two records compared, with those of their `found` pairs that regressed most; `edits` and `gap` as a reader's."""
+    """Two records compared, with those of their `found` pairs that regressed most.
+
+    `edits` and `gap` are as a reader's.
+    """
 
     comparison: RecordComparison
     runs: tuple[Run, Run]
@@ -108,9 +123,9 @@ class RunPairs:
 
 
 def keep_regressed(reader: PairReader, limit: int | None, question: str | None = None) -> RunPairs:
-    """Read all pairs, or those of one question, and keep the `limit` that regressed most (None: all).
+    """Read all pairs, or those of one question, and keep those that regressed most.
 
-    Raises `RefusedError` for a question without a pair.
+    `limit` is how many (None: all). Raises `RefusedError` for a question without a pair.
     """
     kept: list[tuple[tuple[int, Fraction, int], RowPair]] = []
     found, ids = 0, dict[str, None]()
@@ -157,14 +172,20 @@ def _list_traced_edits(question: MovedQuestion) -> Iterator[tuple[EditSource, Li
 
 
 def read_pairs(path_a: Path, path_b: Path, choice: SeriesFilter | None = None) -> PairReader:
-    """Compare two files that carry scores, and open their pairs; `compare_records` says what is refused."""
+    """Compare two files that carry scores, and open their pairs.
+
+    `compare_records` says what is refused.
+    """
     comparison = compare_records(path_a, path_b, choice=choice)
     a, b = (open_record(path, choice) for path in (path_a, path_b))
     return PairReader(comparison, (a[0], b[0]), (a[1], b[1]))
 
 
 def add_edits(reader: PairReader, path_a: Path, path_b: Path, store: ArtifactStore) -> None:
-    """Name the edits behind each question that they moved, or say why none is named; no judge is asked anything."""
+    """Name the edits behind each question that they moved, or say why none is named.
+
+    No judge is asked anything.
+    """
     reader.edits, reader.gap = _find_edits(reader.comparison, path_a, path_b, store)
     reader.commits = find_commit_pages(store.git)
 
