@@ -59,10 +59,11 @@ _NONE_ALIKE: Alike = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditClass:
-    """Edits that are interchangeable: each adds an item that is like the others, or each removes one.
+    """Edits that are interchangeable.
 
-    `decisive` is how many items decide: that there are more of them changes nothing. The object
-    itself is the class: another one that looks like it has other edits.
+    Each adds an item that is like the others, or each removes one. `decisive` is how many items
+    decide: that there are more of them changes nothing. The object itself is the class: another one
+    that looks like it has other edits.
     """
 
     decisive: int
@@ -97,10 +98,10 @@ class Coalition:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The shares of one change, by block of players; first and last are its effects when it enters so; and the edits'.
+    """The shares of one change, by block of players, and those of the edits.
 
-    `edits` has the shares of a block's edits by number; those of a joint block cannot be told
-    apart, so it has none.
+    `first` and `last` are a block's effects when it enters first or last. `edits` has the shares of
+    a block's edits by number; those of a joint block cannot be told apart, so it has none.
     """
 
     old: Fraction
@@ -117,7 +118,10 @@ def find_edits(member: Coalition | int) -> int:
 
 
 def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...] | None:
-    """Return the players in the smallest blocks whose mixes all have a score; None where an end has none."""
+    """Return the players in the smallest blocks whose mixes all have a score.
+
+    It is None where an end has none.
+    """
     masks = [player.edits for player in players]
     for blocks in list_partitions(len(players)):
         joined = [_join_block(block, masks) for block in blocks]
@@ -128,7 +132,10 @@ def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...]
 
 @cache
 def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
-    """Return the partitions of the players into blocks: the most blocks first, then those with the smallest largest."""
+    """Return the partitions of the players into blocks.
+
+    Those with the most blocks come first, then those whose largest block is smallest.
+    """
     found = [tuple(map(tuple, partition)) for partition in _partition(list(range(players)))]
     return tuple(
         sorted(found, key=lambda blocks: (-len(blocks), max(map(len, blocks), default=0), blocks))
@@ -237,7 +244,10 @@ def _list_levels(members: Sequence[Coalition | int], alike: Alike) -> Levels:
 
 
 def _average_gain(gain: Worth, outer: Sequence[tuple[Fraction, int]]) -> Worth:
-    """Return what a set within a node adds on average over the orders in which its siblings come before."""
+    """Return what a set within a node adds on average.
+
+    The average is over the orders in which its siblings come before.
+    """
 
     @cache
     def inner(held: int) -> Fraction:

@@ -1,4 +1,7 @@
-"""Grades bare outputs as the other run of an audit was graded, so that an audit takes what `evalstore score` takes."""
+"""Grades bare outputs as the other run of an audit was graded.
+
+So an audit takes what `evalstore score` takes.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +48,10 @@ class AuditedRuns(Generic[_Named]):
 def grade_bare_outputs(
     run_a: _Named, run_b: _Named, store: ArtifactStore, judges: Judges | None
 ) -> Iterator[AuditedRuns[_Named]]:
-    """Yield both runs; where one is a file of outputs, it is graded now by the dataset and the rubrics of the other.
+    """Yield both runs, with one that is a file of outputs graded now.
 
-    What is written for that is removed at the end. Raises `RefusedError` where neither run says
-    what graded it.
+    It is graded by the dataset and the rubrics of the other. What is written for that is removed at
+    the end. Raises `RefusedError` where neither run says what graded it.
     """
     runs = run_a, run_b
     bare = [isinstance(run, Path) and is_bare_outputs(run) for run in runs]
@@ -79,7 +82,10 @@ def grade_bare_outputs(
 def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of them
     graded: Run, dataset: str, outputs: Path, folder: Path, store: ArtifactStore, judges: Judges
 ) -> Path:
-    """Grade outputs as a run was, and return their own; an error leads to `score`, which has more options."""
+    """Grade outputs as a run was, and return their own.
+
+    An error leads to `score`, which has more options.
+    """
     model = judges.model or read_judge_model(graded)
     store = (
         store.with_worktree(graded.harness["worktree"]) if "worktree" in graded.harness else store
@@ -100,7 +106,10 @@ def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of th
 
 
 def _find_override(graded: Run, dataset: str, store: ArtifactStore) -> str | None:
-    """Return the rubric by which a run graded every question (`score --rubric`); None where the dataset's own did."""
+    """Return the rubric by which a run graded every question (`score --rubric`).
+
+    It is None where the dataset's own did.
+    """
     if len(graded.rubrics) != 1:
         return None
     (used,) = graded.rubrics

@@ -1,7 +1,8 @@
-"""Finds the versions of an artifact at which a run's or a question's score changed, and who did it.
+"""Finds the versions of an artifact at which a score changed, and who did it.
 
-Scores are not monotone in versions: a search that halves the range would miss an edit that was
-reverted. So every version is graded, each content once.
+The score is that of a run, or of a question. Scores are not monotone in versions: a search that
+halves the range would miss an edit that was reverted. So every version is graded, each content
+once.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ class CommitChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A version at which the score or the pass rate changed, and the commits on the way that changed it.
+    """A version at which the score or the pass rate changed.
 
-    `version` is None for a commit that is not a release. The change may be that of one of
-    `passed_over` before it, which could not be graded: then no commit is known to have made it.
+    `commits` are those on the way that changed it. `version` is None for a commit that is not a
+    release. The change may be that of one of `passed_over` before it, which could not be graded:
+    then no commit is known to have made it.
     """
 
     version: str | None
@@ -51,7 +53,10 @@ class ChangePoint:
 
     @property
     def main(self) -> CommitChange | None:
-        """The commit that moved the score most the way of the whole; None where others undo each."""
+        """The commit that moved the score most the way of the whole.
+
+        It is None where no commit is known to have moved it.
+        """
         rose = _measure_rise(self.old, self.new) > (Fraction(0), Fraction(0))
         ranked = sorted(
             self.commits, key=lambda change: _measure_rise(change.old, change.new), reverse=rose
@@ -90,9 +95,10 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
     commits: bool = False,
     judges: Judges | None = None,
 ) -> Bisection:
-    """Find every release on the way to `ref` (with `commits`: every commit) at which a run's score changed.
+    """Find every release on the way to `ref` at which a run's score changed.
 
-    Raises `RefusedError` for a run that cannot be graded here, or a question that it has not.
+    With `commits` it is every commit. Raises `RefusedError` for a run that cannot be graded here,
+    or a question that it has not.
     """
     parsed = parse_ref(ref)
     tip = _find_tip(store, parsed, commits=commits)
@@ -200,7 +206,10 @@ class _VersionSearch:
                 yield self._label(one)
 
     def _list_commit_changes(self, oid: str, before: list[str]) -> Iterator[CommitChange]:
-        """Yield the commits from the versions before a version up to it at which the result changed, oldest first."""
+        """Yield the commits up to a version at which the result changed, oldest first.
+
+        They begin at the versions before it.
+        """
         known = {ancestor for one in before for ancestor in self.history.list_ancestors(one)}
         way = set(self.history.list_ancestors(oid, stop=known))
         readable = frozenset(one for one in {*way, *before} if self._can_tell(one))
@@ -244,7 +253,10 @@ class _VersionSearch:
         return self._measure(oid) is not None
 
     def _measure(self, oid: str) -> RunTotals | None:
-        """Return what the outputs get at a commit; None where it is malformed, or a judge's reply is missing."""
+        """Return what the outputs get at a commit.
+
+        It is None where it is malformed, or a judge's reply is missing.
+        """
         if oid not in self._by_commit:
             self._by_commit[oid] = self._grade(oid)
         return self._by_commit[oid]

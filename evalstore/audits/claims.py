@@ -30,9 +30,9 @@ def choose_claim(
     is_judged: bool,
     anchors: int,
 ) -> str:
-    """Return what may be concluded from one factor's shares for questions like these; numbers are in points.
+    """Return what may be concluded from one factor's shares for questions like these.
 
-    There is no `conclusion` where nothing was sampled.
+    Numbers are in points. There is no `conclusion` where nothing was sampled.
     """
     if estimate is None:
         return "unchanged"
@@ -119,7 +119,10 @@ def describe_certainty(factor: Factor) -> str:
 
 
 def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Factor:
-    """Return the share of a judge's edits, or of its service, as no more than the judge's own noise where it is so."""
+    """Return the share of a judge's edits, or of its service, as noise where it is no more.
+
+    The noise is the judge's own.
+    """
     is_judged = factor.members in _JUDGED and not factor.anchors and factor.changed
     if not noise or not is_judged or not abs(factor.share) <= noise.reach:
         return factor

@@ -1,7 +1,7 @@
-"""Says whether scores of two versions, commits or runs can be compared, and if not, what would help.
+"""Says whether scores of two versions, commits or runs can be compared.
 
-The proofs are those of the comparison of artifacts: a change below major moves no score and no
-verdict, and one with a bound moves no question further than that.
+If not, it says what would help. The proofs are those of the comparison of artifacts: a change below
+major moves no score and no verdict, and one with a bound moves no question further than that.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ class Comparability:
     """The answer for two sides, `a` and `b` as they were named.
 
     `dataset` is what run A would have to be graded by again, None where that is not needed, where
-    what graded run B
-    is not a release, or where there are no runs.
+    what graded run B is not a release, or where there are no runs.
     """
 
     a: str
@@ -87,7 +86,10 @@ class Comparability:
 
     @property
     def bound(self) -> Fraction | None:
-        """The most that the difference of two scores can be off; None where no bound below 1 is known."""
+        """The most that the difference of two scores can be off.
+
+        It is None where no bound below 1 is known.
+        """
         return add_bounds(part.bound for part in self.parts)
 
     @property
@@ -98,7 +100,10 @@ class Comparability:
 
 
 def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the sum; None where one is unknown, or where the sum says nothing of scores between 0 and 1."""
+    """Return the sum of some bounds.
+
+    It is None where one is unknown, or where the sum says nothing of scores between 0 and 1.
+    """
     total = _NOTHING
     for bound in bounds:
         if bound is None or (total := total + bound) >= 1:
@@ -107,7 +112,10 @@ def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
 
 
 def judge_diff(name: str, diff: Diff) -> ComparedPart:
-    """Return whether scores under the two sides of a diff can be compared; people's acceptances lower nothing here."""
+    """Return whether scores under the two sides of a diff can be compared.
+
+    What people accepted lowers nothing here.
+    """
     moving = (
         [] if _is_still(diff) else [one for one in diff.findings if one.level_before is Bump.MAJOR]
     )
@@ -151,9 +159,10 @@ def _count_rules(findings: Sequence[DiffFinding]) -> str:
 
 
 def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparability:
-    """Return whether the scores of two runs can be compared, from their records alone: nothing is graded or asked.
+    """Return whether the scores of two runs can be compared.
 
-    Raises `RefusedError` for a run whose artifacts are not in the store.
+    It takes their records alone: nothing is graded or asked. Raises `RefusedError` for a run whose
+    artifacts are not in the store.
     """
     finder = VersionFinder(store)
     with open_session(Judges(), store.git.common) as session:
@@ -180,7 +189,10 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
 
 @dataclass(slots=True)
 class _SharedQuestions:
-    """What two runs have in common: the questions that both scored with one input, and what graded them."""
+    """What two runs have in common.
+
+    These are the questions that both scored with one input, and what graded them.
+    """
 
     a: StoredRun
     b: StoredRun
@@ -316,7 +328,10 @@ class _SharedQuestions:
             yield ComparedPart("coverage", answer, bound, reason)
 
     def judge_references(self) -> Iterator[ComparedPart]:
-        """Yield a part where expected answers differ; the dataset's diff says whether a check reads them."""
+        """Yield a part where expected answers differ.
+
+        The dataset's diff says whether a check reads them.
+        """
         if self.other_reference:
             share = Fraction(self.other_reference, self.count)
             reason = f"{self.other_reference:,} questions have another expected answer"

@@ -53,7 +53,10 @@ METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
 
 class _Value(NamedTuple):
-    """A value that a condition is about, where it comes from, and the interval of what was sampled."""
+    """A value that a condition is about, and where it comes from.
+
+    `interval` is that of what was sampled.
+    """
 
     value: Fraction | None
     reason: str
@@ -90,10 +93,11 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must not be: `own<-2`, in points of 100; `bound` is the part of 1, and of flips a number of verdicts.
+    """What must not be, such as `own<-2`, in points of 100.
 
-    `part` is what is asked of the metric: `mean`, of the share itself, whatever its interval
-    (`own.mean<-2`); of the outputs' own also `passes` or `typical`; empty for the share.
+    `bound` is the part of 1, and of flips a number of verdicts. `part` is what is asked of the
+    metric: `mean`, of the share itself, whatever its interval (`own.mean<-2`); of the outputs' own
+    also `passes` or `typical`; empty for the share.
     """
 
     metric: str
@@ -127,9 +131,9 @@ class ConditionResult:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1; raises `UsageError` for anything else.
+    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1.
 
-    From .1 to 1 nobody can tell which of the two is meant.
+    Raises `UsageError` for anything else. From .1 to 1 nobody can tell which of the two is meant.
     """
     match = _CONDITION.fullmatch(text)
     if match is None or not _can_ask(match[1], match[2] or ""):
@@ -165,10 +169,10 @@ def decide_conditions(
     A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing
     is decided where checks failed on more than `max_ungraded` of the questions in some run, where
     the value is that of several factors together, or where too few questions were asked for an
-    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where checks
-    had nothing to grade in one run alone on more than `max_ungraded` of the questions, nothing is
-    decided that the outputs have a part in, so that none passes by leaving out what is graded; nor
-    where only failures were asked again.
+    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where
+    checks had nothing to grade in one run alone on more than `max_ungraded` of the questions,
+    nothing is decided that the outputs have a part in, so that none passes by leaving out what is
+    graded; nor where only failures were asked again.
     """
     hidden = _word_emptied(
         len(audit.lines.emptied), audit.b.questions, max_ungraded
@@ -193,7 +197,10 @@ def decide_record_conditions(
     *,
     max_ungraded: Fraction = MAX_UNGRADED,
 ) -> tuple[ConditionResult, ...]:
-    """Return the answer to each condition on two records; raises `UsageError` for one that records cannot answer."""
+    """Return the answer to each condition on two records.
+
+    Raises `UsageError` for one that records cannot answer.
+    """
     values: list[list[_Value]] = []
     hidden = _word_emptied(found.emptied, found.pairs, max_ungraded)
     for condition in conditions:

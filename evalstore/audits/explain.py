@@ -1,4 +1,7 @@
-"""Explains why two runs differ: reads, replays and attributes the difference; the package's entry."""
+"""Explains why two runs differ; the package's entry.
+
+It reads, replays and attributes the difference.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ class RunNotes:
     poor: dict[str, list[int]] = field(default_factory=lambda: {kind: [0, 0] for kind in _POOR})
 
     def add_outputs(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
-        """Count the outputs of one question that are empty, cut off or refused, whatever their score."""
+        """Count the outputs of one question that are empty, cut off or refused.
+
+        Their score does not matter.
+        """
         self.outputs += max(len(row.outputs) if row else 0 for row in rows)
         for side, row in enumerate(rows):
             for output in (one.output for one in row.outputs) if row else ():
@@ -138,7 +144,10 @@ class RunNotes:
             yield f"{self._word_failed(failed)}: {make_excerpt(reason)}{more}"
 
     def list_asides(self) -> Iterator[str]:
-        """Yield those of the notes without which the answer would mislead: what concerns many questions."""
+        """Yield those of the notes without which the answer would mislead.
+
+        They are about many questions.
+        """
         poor = self._list_poor(least=_WEIGHT * self.outputs)
         yield from (f"{one[0].upper()}{one[1:]}" for one in poor)
         yield from (
@@ -199,7 +208,10 @@ class AuditOptions:
 def audit_runs(
     run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, options: AuditOptions
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what is refused."""
+    """Explain why the mean score of run B differs from run A's.
+
+    `evalstore.api.audit` says what is refused.
+    """
     with open_session(options.judges, store.git.common) as session:
 
         def build_audit() -> Audit:
@@ -389,7 +401,10 @@ class AuditJob:
         )
 
     def _cut_interval(self, factor: Factor) -> Factor:
-        """Return a factor whose interval ends at 0 where it is proved that no edit of the rubrics goes beyond."""
+        """Return a factor whose interval ends at 0 where no edit can go beyond.
+
+        It must be proved of the edits of the rubrics.
+        """
         is_alone = factor.members == (FactorName.RUBRIC,) and not self.has_samples
         if factor.ci is None or not is_alone or not factor.ci[0] < 0 < factor.ci[1]:
             return factor
@@ -461,7 +476,10 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
 
 
 def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
-    """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
+    """Return what a run came to.
+
+    Raises `RefusedError` where its aggregate says otherwise than its rows.
+    """
     score = sums.scores.compute_mean() or _ZERO
     recorded = run.rest_score if run.is_withheld else run.score
     if recorded not in {None, score}:

@@ -1,4 +1,7 @@
-"""Finds the releases that a run was graded with, where it does not say: those that reproduce its record."""
+"""Finds the releases that a run was graded with, where it does not say.
+
+They are those that reproduce its record.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,10 @@ _ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six dec
 
 @dataclass(frozen=True, slots=True)
 class ArtifactCandidate:
-    """A released artifact, and how many of the `of` recorded results that it may have given it gives again.
+    """A released artifact, and how many recorded results it gives again.
 
-    `not_graded` of them it could not be asked for: replies of judges are missing.
+    They are `agree` of the `of` results that it may have given. `not_graded` of them it could not
+    be asked for: replies of judges are missing.
     """
 
     resolved: Resolved
@@ -54,7 +58,10 @@ class ArtifactCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Distinction:
-    """What tells two candidates apart: a question of the run, or an output that nobody has given; else neither."""
+    """What tells two candidates apart.
+
+    It is a question of the run, or an output that nobody has given; else neither.
+    """
 
     old: Resolved
     new: Resolved
@@ -66,11 +73,11 @@ class Distinction:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """The artifacts that a run may have been graded with, the best first, newest first among equals.
+    """The artifacts that a run may have been graded with, the best first.
 
-    `rubrics` are releases of rubrics, each held against the questions that it may have graded;
-    `datasets` releases of datasets with the rubrics that they pin. `distinguish` is about the best
-    rubrics. `calls` to judges were missing.
+    Among equals the newest comes first. `rubrics` are releases of rubrics, each held against the
+    questions that it may have graded; `datasets` releases of datasets with the rubrics that they
+    pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
     """
 
     scored: int
@@ -93,7 +100,10 @@ class ArtifactSearch:
     source: Run
 
     def run(self) -> Inference:
-        """Return what reproduces the record; `LostGradersError` where no dataset or rubric could have graded it."""
+        """Return what reproduces the record.
+
+        Raises `LostGradersError` where no dataset or rubric could have graded it.
+        """
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
@@ -118,7 +128,10 @@ class ArtifactSearch:
         )
 
     def _list_datasets(self, rows: Mapping[str, GradedRow]) -> Iterator[StoredRun]:
-        """Yield the run as it would be with each released dataset that has its questions, oldest first."""
+        """Yield the run as it would be with each released dataset that has its questions.
+
+        The oldest comes first.
+        """
         store = self.finder.store
         recorded = parse_ref(self.source.dataset.ref).name if self.source.dataset else None
         for release in _list_releases(store, Kind.DATASET, recorded):
@@ -209,7 +222,10 @@ def _assume_dataset(
 def _count_agreeing(
     stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]
 ) -> tuple[int, int, int]:
-    """Return how many of the recorded results are given again, of how many, and how many could not be graded."""
+    """Return how many of the recorded results are given again, and of how many.
+
+    The third number is how many could not be graded.
+    """
     ids = stored.rows.keys() & scored.keys()
     agree = sum(_agrees(scored[id_], results[id_]) for id_ in ids)
     return agree, len(ids), sum(results[id_] is None for id_ in ids)
@@ -227,7 +243,10 @@ def _agrees(row: GradedRow, result: QuestionMean | None) -> bool:
 def _rank(
     candidates: Iterator[ArtifactCandidate] | Sequence[ArtifactCandidate],
 ) -> tuple[ArtifactCandidate, ...]:
-    """Return the candidates by the share of the record that they give again; newer ones first among equals."""
+    """Return the candidates by the share of the record that they give again.
+
+    Newer ones come first among equals.
+    """
     newest_first = [*candidates][::-1]
     return tuple(sorted(newest_first, key=lambda one: Fraction(-one.agree, max(one.of, 1))))
 
@@ -257,7 +276,10 @@ def _distinguish(
 
 
 def _list_recorded(row: GradedRow | None, result: QuestionMean | None) -> tuple[object, ...]:
-    """Return of a result what the record of its row would have: a verdict only where evalstore wrote it."""
+    """Return of a result what the record of its row would have.
+
+    It has a verdict only where evalstore wrote it.
+    """
     return (_find_score(result), result.verdict if result and row and row.checks else None)
 
 
@@ -282,10 +304,11 @@ def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinc
 def open_stored_run(
     run: Run | Path | str, finder: VersionFinder, session: JudgeSession
 ) -> StoredRun:
-    """Return a run ready for replay; one that names no versions gets the released ones that give its scores again.
+    """Return a run ready for replay.
 
-    Raises `LostGradersError` where its artifacts are not in the store, or none gives all of its scores.
-    A note says what was inferred, and what the outputs cannot tell apart. The scores of such a run
+    One that names no versions gets the released ones that give its scores again. Raises
+    `LostGradersError` where its artifacts are not in the store, or none gives all of its scores. A
+    note says what was inferred, and what the outputs cannot tell apart. The scores of such a run
     are those of the replay: tools that know no fractions round theirs.
     """
     source = run if isinstance(run, Run) else read_run(Path(run))
@@ -302,7 +325,10 @@ def open_stored_run(
 def open_stored_pair(
     run_a: Run | Path | str, run_b: Run | Path | str, finder: VersionFinder, session: JudgeSession
 ) -> tuple[StoredRun, StoredRun]:
-    """Return two runs ready to be compared, A with the ids of B; raises `IncomparableError` for one without a score."""
+    """Return two runs ready to be compared, A with the ids of B.
+
+    Raises `IncomparableError` for one without a score.
+    """
     found = []
     for name, run in (("A", run_a), ("B", run_b)):
         try:
@@ -316,7 +342,10 @@ def open_stored_pair(
 def _choose_artifacts(
     run: Run, inference: Inference
 ) -> tuple[ArtifactCandidate, ArtifactCandidate | None]:
-    """Return the dataset, and the rubric of all its questions unless the dataset's own pins are it."""
+    """Return the dataset, and the rubric of all its questions.
+
+    The rubric is None where the dataset's own pins are it.
+    """
     # Both lists have the best first, and the newest among equals.
     dataset, rubric = inference.datasets[0], inference.rubrics[0]
     if dataset.is_exact:
@@ -352,7 +381,10 @@ def _describe_choice(
 
 
 def _describe_distinction(one: Distinction) -> str:
-    """Return which question, or output that nobody gave, tells two candidates apart; empty where none is known."""
+    """Return which question tells two candidates apart, or which output that nobody gave.
+
+    It is empty where none is known.
+    """
     pair = f"{one.old.ref} from {one.new.ref}"
     if one.question is not None:
         return f"question {make_excerpt(one.question)} would tell {pair}"

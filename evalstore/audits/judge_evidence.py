@@ -1,8 +1,8 @@
-"""Collects what two runs say of the service behind their judges: who answered, and what to equal prompts; pure.
+"""Collects what two runs say of the service behind their judges; pure.
 
-Where both runs asked the same about the same output (an anchor), the difference of the two results
-is the service's. Other questions borrow the mean of their anchors: those of the same check that the
-same two models answered.
+That is who answered, and what to equal prompts. Where both runs asked the same about the same
+output (an anchor), the difference of the two results is the service's. Other questions borrow the
+mean of their anchors: those of the same check that the same two models answered.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class JudgedPair:
 
 @dataclass(slots=True)
 class AnchorSum:
-    """The anchors of one check and two models: how many, the sum of their shifts, and whether one moved."""
+    """The anchors of one check and two models.
+
+    It has how many, the sum of their shifts, and whether one moved.
+    """
 
     count: int = 0
     shift: Fraction = field(default_factory=Fraction)
@@ -62,10 +65,11 @@ class AnchorSum:
 
 @dataclass(slots=True)
 class JudgeEvidence:
-    """The evidence over all common questions; `scores` are old scores of questions with and without an anchor.
+    """The evidence over all common questions.
 
-    `assumed` are the results of which a service is taken to be the same, by their check: how many,
-    and the judge calls of those in run A.
+    `scores` are old scores of questions with and without an anchor. `assumed` are the results of
+    which a service is taken to be the same, by their check: how many, and the judge calls of those
+    in run A.
     """
 
     anchors: dict[tuple[object, ...], AnchorSum] = field(default_factory=dict)
@@ -97,7 +101,10 @@ class JudgeEvidence:
         return True
 
     def _is_other_service(self, pair: JudgedPair) -> bool:
-        """Whether another service answered for the same model, although each run asked it something else."""
+        """Whether another service answered for the same model.
+
+        Each run asked it something else.
+        """
         served = [{*list_served_models(result)} for result in (pair.old, pair.new)]
         if not all(served) or served[0] != served[1]:
             return all(served)
@@ -113,7 +120,10 @@ class JudgeEvidence:
         found[1] += max(1, len(pair.old.reply_digests))
 
     def read_assumption(self) -> ServiceAssumption | None:
-        """Return what is taken for granted of the service, and what knowing it costs; None for nothing."""
+        """Return what is taken for granted of the service, and what knowing it costs.
+
+        It is None for nothing.
+        """
         if not self.assumed:
             return None
         engines = chain.from_iterable(str(key[1]).split(", ") for key in self.assumed)
@@ -122,7 +132,10 @@ class JudgeEvidence:
         return ServiceAssumption(tuple(served), calls)
 
     def list_anchor_keys(self, pairs: Mapping[str, JudgedPair]) -> Iterator[tuple[object, ...]]:
-        """Yield the checks and models that a question is an anchor of, where their service may have moved."""
+        """Yield the checks and models that a question is an anchor of.
+
+        Only those are yielded whose service may have moved.
+        """
         for pair in pairs.values():
             anchors = self.anchors.get(pair.key)
             if (
@@ -133,7 +146,10 @@ class JudgeEvidence:
                 yield pair.key
 
     def find_shift(self, pair: JudgedPair) -> Fraction | None:
-        """Return how far the service moves the score of a check, by its anchors; None without any."""
+        """Return how far the service moves the score of a check, by its anchors.
+
+        It is None without any.
+        """
         anchors = self.anchors.get(pair.key)
         return anchors.shift / anchors.count if anchors else None
 
@@ -152,7 +168,10 @@ class JudgeEvidence:
             )
 
     def compare_anchors(self) -> float | None:
-        """Return the standardised difference of the old scores between questions with anchors and the others."""
+        """Return the standardised difference of the old scores with and without anchors.
+
+        It is between the questions with anchors and the others.
+        """
         anchored, others = self.scores
         if not anchored or not others:
             return None
@@ -161,7 +180,10 @@ class JudgeEvidence:
 
 
 def _price_anchors(results: int, calls: int) -> Fraction:
-    """Return the calls for as many anchors as tell, where `results` of a check cost so many calls."""
+    """Return the calls for as many anchors as tell.
+
+    `results` of a check cost `calls`.
+    """
     return Fraction(calls * min(FEWEST_ANCHORS, results), results)
 
 
@@ -171,7 +193,10 @@ def list_served_models(result: CheckResult) -> Iterator[str]:
 
 
 def has_other_engines(old: Iterable[str], new: Iterable[str]) -> bool:
-    """Whether two runs name engines that differ; what needs none of them, evalstore itself says in either run."""
+    """Whether two runs name engines that differ.
+
+    What needs no engine is graded by evalstore itself, which either run may name.
+    """
     known = [
         {name for text in side for name in text.split(", ")} - {_OWN_ENGINE} for side in (old, new)
     ]

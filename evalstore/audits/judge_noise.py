@@ -1,4 +1,7 @@
-"""Estimates how far the noise of judges alone moves a change, by what their files say of their validation."""
+"""Estimates how far the noise of judges alone moves a change.
+
+It takes what their files say of their validation.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ _Replies = Collection[tuple[str, ...]]
 
 @dataclass(slots=True)
 class JudgeNoiseReader:
-    """Reads the noise of one run's judges: what their files say of it, and how far it moves the questions so far."""
+    """Reads the noise of one run's judges.
+
+    It has what their files say of it, and how far it moves the questions so far.
+    """
 
     stored: StoredRun
     finder: VersionFinder
@@ -44,10 +50,10 @@ class JudgeNoiseReader:
     _noisy: dict[str, list[tuple[Check, Fraction]]] = field(default_factory=dict)
 
     def add_question(self, row: GradedRow, other: GradedRow) -> None:
-        """Note the standard deviation of a question's score by the noise of its judges; `other` is the other run's row.
+        """Note the standard deviation of a question's score by the noise of its judges.
 
-        A reply on which the other run rests, too, is the same judgement, and no noise between the
-        two.
+        `other` is the other run's row. A reply on which the other run rests, too, is the same
+        judgement, and no noise between the two.
         """
         rubric = self.stored.rubrics.get(row.rubric)
         if rubric is not None and self._list_noisy_checks(row.rubric, rubric):
@@ -70,14 +76,20 @@ class JudgeNoiseReader:
         return sqrt(squares)
 
     def _list_noisy_checks(self, ref: str, rubric: RunRubric) -> list[tuple[Check, Fraction]]:
-        """Return the checks of a rubric whose judges are measured, each with its standard deviation."""
+        """Return the checks of a rubric whose judges are measured.
+
+        Each has its standard deviation.
+        """
         if ref not in self._noisy:
             found = ((check, self._find_check_deviation(check)) for check, _ in rubric.checks)
             self._noisy[ref] = [(check, deviation) for check, deviation in found if deviation]
         return self._noisy[ref]
 
     def _find_check_deviation(self, check: Check) -> Fraction | None:
-        """Return the standard deviation of a check's score; None where a judge of it is not measured."""
+        """Return the standard deviation of a check's score.
+
+        It is None where a judge of it is not measured.
+        """
         params = check.params
         if "rubric_ref" in params:
             return self._find_rubric_deviation(str(params["rubric_ref"]))
@@ -96,10 +108,10 @@ class JudgeNoiseReader:
         return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
 
     def _find_rubric_deviation(self, ref: str) -> Fraction | None:
-        """Return the standard deviation of an inner rubric's score by that of its checks; None where it is not known.
+        """Return the standard deviation of an inner rubric's score by that of its checks.
 
-        A weighted average weighs them. What a minimum or a median does is not recorded: at most it
-        moves as far as all.
+        It is None where it is not known. A weighted average weighs them. What a minimum or a median
+        does is not recorded: at most it moves as far as all.
         """
         rubric = read_rubric(RunArtifactLoader.from_runs(self.finder, self.stored.run)(ref).value)
         judged = [
@@ -133,7 +145,10 @@ class JudgeNoiseReader:
         return self.measures[ref]
 
     def _list_validations(self, ref: str) -> Iterator[Mapping[str, Any]]:
-        """Yield what the judge's file says of its validation: as released, then as it is now if it judges alike."""
+        """Yield what the judge's file says of its validation.
+
+        It is the file as released, then as it is now if it judges alike.
+        """
         pins = [pin for pin in self.stored.run.judges if pin.ref == ref]
         store = self.finder.store
         try:
@@ -149,7 +164,10 @@ class JudgeNoiseReader:
 def estimate_judge_noise(
     readers: Sequence[JudgeNoiseReader], questions: int
 ) -> JudgeNoiseEstimate | None:
-    """Return how far the noise of judges alone moves the change between two runs; None where none is measured."""
+    """Return how far the noise of judges alone moves the change between two runs.
+
+    It is None where none is measured.
+    """
     deviations = chain.from_iterable(reader.deviations for reader in readers)
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}
     measured = {ref: float(measure) for ref, measure in measures.items() if measure is not None}

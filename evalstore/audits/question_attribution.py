@@ -1,4 +1,7 @@
-"""Attributes common questions one by one: which factors differ, who answered as the judge, and what each edit did."""
+"""Attributes common questions one by one.
+
+It finds which factors differ, who answered as the judge, and what each edit did.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ _CONTEXTS = 1 << DATASET | 1 << INPUT | 1 << OUTPUTS
 def _describe_drift(
     row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
 ) -> str:
-    """Return the first recorded result of a row that replay does not reproduce, in words; empty where it has none."""
+    """Return in words the first recorded result of a row that replay does not reproduce.
+
+    It is empty where there is none.
+    """
     # An empty digest is one that the run did not record.
     # An output to another input says so itself: its digest is that of what was asked.
     asked = compute_asked_digest(row.asked) if row.asked is not None else ""
@@ -101,15 +107,16 @@ def _describe(score: Fraction | None, verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttributedQuestion:
-    """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
+    """One question: its shares, and what differs in it.
 
-    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated;
-    `service_keys` are the judged checks and models that it is an anchor of, or is estimated by.
-    `is_judged` says whether judges have a part in its score, and `silent` are findings about its
-    rubric that can move nothing. `cells` are what was graded, of which `whole` is run B's.
-    `gaps` are the checks that had nothing to grade in one run alone: the shares are those of the
-    others, and `left_out` is what the change of the question loses without them. Where no other
-    check is left (`is_emptied`), nothing of the question is compared.
+    `shares` is None where replay leaves an end of it unscored. `anchors` is how many questions an
+    estimated share rests on, 0 where nothing is estimated; `service_keys` are the judged checks and
+    models that it is an anchor of, or is estimated by. `is_judged` says whether judges have a part
+    in its score, and `silent` are findings about its rubric that can move nothing. `cells` are what
+    was graded, of which `whole` is run B's. `gaps` are the checks that had nothing to grade in one
+    run alone: the shares are those of the others, and `left_out` is what the change of the question
+    loses without them. Where no other check is left (`is_emptied`), nothing of the question is
+    compared.
     """
 
     id: str
@@ -134,7 +141,10 @@ class AttributedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _SharedQuestion:
-    """One question that both runs scored: its row and the question itself in each, and the plan of its rubrics."""
+    """One question that both runs scored, and the plan of its rubrics.
+
+    It has the row and the question itself in each run.
+    """
 
     id: str
     rows: tuple[GradedRow, GradedRow]
@@ -174,13 +184,19 @@ class _SharedQuestion:
         return {names[check.id]: check for check in checks if check.id in names}
 
     def read_composites(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
-        """Return results of composites with edits inside by name: their content does not say what is inside."""
+        """Return results of composites with edits inside by name.
+
+        Their content does not say what is inside.
+        """
         names = [check.name for check in self.plan.rubric.checks if check.inner]
         results = self.index_results(checks, side) if names else {}
         return {name: results[name] for name in names if name in results}
 
     def read_recorded(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
-        """Return results by content of their check: those that rest on replies, or on engines that were not there."""
+        """Return results that may not be had again, by content of their check.
+
+        They rest on replies, or on engines that were not there.
+        """
         results, found = self.index_results(checks, side), dict[str, CheckResult]()
         for check in self.plan.rubric.checks:
             result = results.get(check.name)
@@ -192,7 +208,10 @@ class _SharedQuestion:
 
 @dataclass
 class QuestionAttributor:
-    """Attributes common questions; plans of rubrics are made once. `asks_service` lets today's judge be asked."""
+    """Attributes common questions; plans of rubrics are made once.
+
+    `asks_service` lets today's judge be asked.
+    """
 
     a: StoredRun
     b: StoredRun
@@ -210,18 +229,27 @@ class QuestionAttributor:
 
     @property
     def is_judged(self) -> bool:
-        """Whether a judge may have a part in some score, so that evidence of services is worth a look."""
+        """Whether a judge may have a part in some score.
+
+        Then evidence of services is worth a look.
+        """
         return is_judged(self.a, self.b)
 
     def add_evidence(self, pair: QuestionPair) -> None:
-        """Note what one question says of the service behind the judges; all are noted before one is attributed."""
+        """Note what one question says of the service behind the judges.
+
+        All are noted before one is attributed.
+        """
         shared = self._open_question(pair)
         score = shared.rows[0].score
         if (pairs := _read_pairs(shared)) and score is not None:
             self.evidence.add_question(pairs, score)
 
     def attribute_question(self, pair: QuestionPair) -> AttributedQuestion:
-        """Return the shares of one question that both runs have scored, by its cells, which mix what both runs used."""
+        """Return the shares of one question that both runs have scored, by its cells.
+
+        They mix what both runs used.
+        """
         shared = self._open_question(pair)
         plan, pairs = shared.plan, _read_pairs(shared)
         cells = self._open_cells(shared, self._find_moved(pairs))
@@ -286,7 +314,10 @@ class QuestionAttributor:
         return join_directions(*(prove_direction(self.finder, *pair) for pair in versions))
 
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
-        """Return a question with what graded it; raises `RefusedError` where its run does not name that."""
+        """Return a question with what graded it.
+
+        Raises `RefusedError` where its run does not name that.
+        """
         if pair.old is None or pair.new is None:
             raise AssertionError("a question that one run lacks cannot be compared")
         for stored, row in ((self.a, pair.old), (self.b, pair.new)):
@@ -364,7 +395,10 @@ class QuestionAttributor:
         return source
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
-        """Return who answered as the judge in each run, as the models name themselves, and since when."""
+        """Return who answered as the judge in each run, and since when.
+
+        The names are those that the models give themselves.
+        """
         old = _join_served(pair.old for pair in moved.values())
         new = _join_served(pair.new for pair in moved.values())
         if not moved:  # the runs asked for other models
@@ -383,7 +417,10 @@ class QuestionAttributor:
 
     @cached_property
     def _change_sources(self) -> Mapping[FactorName, EditSource]:
-        """The sources that are the same for all questions: another dataset, other inputs, other outputs."""
+        """The sources that are the same for all questions.
+
+        They are another dataset, other inputs and other outputs.
+        """
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
         answered = _word_answering(self.a.run, self.b.run)
@@ -411,7 +448,10 @@ def _word_answering(a: Run, b: Run) -> str:
 
 
 def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
-    """Return the results of the judged checks that both runs have graded, by the name of the check."""
+    """Return the results of the judged checks that both runs have graded.
+
+    They are by the name of the check.
+    """
     plan, rows = shared.plan, shared.rows
     if not plan.rubric.is_judged:
         return {}
@@ -466,10 +506,11 @@ def _leave_gaps_out(
     whole: int,
     ends: Sequence[Sequence[RubricResult]],
 ) -> tuple[tuple[Gap, ...], LineEffect, bool]:
-    """Leave out of all cells the checks that have nothing to grade in one run alone, by what it answered or asked.
+    """Leave out of all cells the checks that have nothing to grade in one run alone.
 
-    `ends` are the results of all samples under the rubrics of their own run. Returns the checks, what
-    the change of the question loses with them, and whether an end has no score without them.
+    They have nothing by what the run answered or asked. `ends` are the results of all samples under
+    the rubrics of their own run. Returns the checks, what the change of the question loses with
+    them, and whether an end has no score without them.
     """
     checks = {check.name: check for check in shared.plan.rubric.checks}
     edits = whole & ~_CONTEXTS

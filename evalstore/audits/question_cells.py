@@ -1,4 +1,7 @@
-"""Grades one question in the cells of its audit: every mix of rubrics, judges, question and outputs asked for."""
+"""Grades one question in the cells of its audit.
+
+A cell is a mix of rubrics, judges, question and outputs that is asked for.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ class Content(NamedTuple):
 
 
 class AskedCheck(NamedTuple):
-    """What was asked of a question: one check in a cell, or (`mask` is None) which of its edited items hit."""
+    """What was asked of a question: one check in a cell.
+
+    Where `mask` is None, it is which of its edited items hit.
+    """
 
     check: PlannedCheck
     mask: int | None
@@ -66,10 +72,11 @@ class AskedCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class AlikeItems:
-    """Items of one check that act alike on a question: their bits, each with whether its edit adds the item.
+    """Items of one check that act alike on a question.
 
-    They hit in the `contents`, and make no difference to what else graders look at. `decisive` is
-    how many hits decide: of a banned phrase one, and more are no worse.
+    `bits` has each of their bits, with whether its edit adds the item. They hit in the `contents`,
+    and make no difference to what else graders look at. `decisive` is how many hits decide: of a
+    banned phrase one, and more are no worse.
     """
 
     bits: tuple[tuple[int, bool], ...]
@@ -88,7 +95,10 @@ class AlikeItems:
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """By number of items that count, the edits that leave so many of them: always the first ones."""
+        """By number of items that count, the edits that leave so many of them.
+
+        They are always the first ones.
+        """
         return tuple(map(self._keep_first, range(min(len(self.bits), self.decisive) + 1)))
 
     def _keep_first(self, count: int) -> int:
@@ -103,7 +113,10 @@ class AlikeItems:
 
 
 class _GradedRubric(NamedTuple):
-    """One rubric, or one within a composite, in one cell; without checks that were not asked it is not complete."""
+    """One rubric, or one within a composite, in one cell.
+
+    Without checks that were not asked it is not complete.
+    """
 
     score: Fraction | None
     verdict: Verdict
@@ -113,7 +126,10 @@ class _GradedRubric(NamedTuple):
 
 @dataclass(slots=True)
 class MissingCalls:
-    """The calls that are missing: those that would tell factors apart, and those for the steps of judges as well."""
+    """The calls that are missing.
+
+    `joint` are those that would tell factors apart, `steps` those for the steps of judges.
+    """
 
     joint: set[str] = field(default_factory=set)
     steps: set[str] = field(default_factory=set)
@@ -124,7 +140,10 @@ class MissingCalls:
         (self.steps if self.in_steps else self.joint).update(call.key for call in calls)
 
     def count_calls(self) -> Price:
-        """Return how many calls are missing for the factors, and for the steps of judges as well."""
+        """Return how many calls are missing for the factors.
+
+        The second number is that for the steps of judges as well.
+        """
         return Price(len(self.joint), len(self.joint | self.steps))
 
 
@@ -138,7 +157,10 @@ def _leave_empty(variant: EncodedCheck | None) -> CheckResult:
 
 
 def _read_answer(result: CheckResult | None) -> Hashable:
-    """Return what a score can see of a result, as plain values: hashes of fractions take their time."""
+    """Return what a score can see of a result, as plain values.
+
+    Hashes of fractions take their time.
+    """
     if result is None or result.score is None:
         return result and result.unscored
     return result.score.as_integer_ratio(), result.verdict
@@ -146,15 +168,16 @@ def _read_answer(result: CheckResult | None) -> Hashable:
 
 @dataclass(slots=True)
 class MixedGrades:
-    """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
+    """The cells of one question; each is graded once.
 
-    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content
-    of the check, and `composites` by name, of composites with edits inside. `questions` are the
-    question in both datasets, `moved` the judged checks that another service answered in run B.
-    Items that are `alike` are interchangeable within a check, so that a check is graded once for as
-    many of them. No cell can tell edits that are `idle` from not made. Checks that are `left_out` have
-    nothing to grade in any cell, because they had nothing in one of the two runs. `trail` is what was
-    asked so far, in that order, with what a score can see of the answers.
+    `is_estimated` says that some rest on anchors. `rows` are the samples of run A and of run B,
+    `recorded` what each of them recorded by content of the check, and `composites` by name, of
+    composites with edits inside. `questions` are the question in both datasets, `moved` the judged
+    checks that another service answered in run B. Items that are `alike` are interchangeable within
+    a check, so that a check is graded once for as many of them. No cell can tell edits that are
+    `idle` from not made. Checks that are `left_out` have nothing to grade in any cell, because they
+    had nothing in one of the two runs. `trail` is what was asked so far, in that order, with what a
+    score can see of the answers.
     """
 
     rubric: PlannedRubric
@@ -199,11 +222,17 @@ class MixedGrades:
 
     @property
     def shape(self) -> Hashable:
-        """What differs between the two runs' questions and answers, and how many samples each has."""
+        """What differs between the two runs' questions and answers.
+
+        It also has how many samples each has.
+        """
         return self._same_reference, *self._same_answers, *map(len, self.rows)
 
     def find_score(self, mask: int) -> Fraction | None:
-        """Return the score in one cell; None where it has none, or replies of judges are missing."""
+        """Return the score in one cell.
+
+        It is None where it has none, or replies of judges are missing.
+        """
         return self.grade_mix(mask).score
 
     def grade_mix(self, mask: int) -> QuestionMean:
@@ -246,10 +275,10 @@ class MixedGrades:
         return self.left_out[content.sample] if content.sample < len(self.left_out) else _NONE
 
     def is_content_empty(self, check: PlannedCheck, edits_to_b: int, sample: int) -> bool:
-        """Whether what the runs answered, or asked, leaves a check nothing to grade in one of them alone.
+        """Whether what the runs answered, or asked, leaves a check nothing to grade in one.
 
-        It does where either run's rubrics see it so; `edits_to_b` are the edits that lead to B's. Else
-        an edit does.
+        It does where either run's rubrics see it so; `edits_to_b` are the edits that lead to B's.
+        Else an edit does.
         """
         if not check.relevant & ~(1 << SERVICE):
             return True
@@ -280,7 +309,10 @@ class MixedGrades:
         content: Content,
         left_out: frozenset[str] = _NONE,
     ) -> _GradedRubric:
-        """Return what the checks that a cell has come to; all are graded, so that every missing call is noted."""
+        """Return what the checks that a cell has come to.
+
+        All are graded, so that every missing call is noted.
+        """
         key = rubric.path, mask, content, left_out
         if key not in self._graded:
             present, is_complete = list[CheckResult](), True
@@ -329,7 +361,10 @@ class MixedGrades:
         return _read_answer(self._grade_once(check, mask, content))
 
     def list_hits(self, check: PlannedCheck, content: Content) -> tuple[tuple[int, int], ...]:
-        """Return the places of the edited items that hit, each with the number of its variant that does."""
+        """Return the places of the edited items that hit.
+
+        Each has the number of its variant that does.
+        """
         hits = tuple(self._find_hits(check, self.get_sample(content)))
         self.trail[check.path, None, content] = AskedCheck(check, None, content), hits
         return hits
@@ -352,7 +387,10 @@ class MixedGrades:
                     yield at, number
 
     def list_alike(self) -> dict[int, EditClass]:
-        """Return by bit the class of edits that are interchangeable: alike items, all added or all removed."""
+        """Return by bit the class of edits that are interchangeable.
+
+        They are alike items, all added or all removed.
+        """
         found: dict[int, EditClass] = {}
         for items in chain.from_iterable(self.alike.values()):
             classes = EditClass(items.decisive, adds=False), EditClass(items.decisive, adds=True)
@@ -392,7 +430,10 @@ class MixedGrades:
     def _grade_composite(
         self, check: PlannedCheck, inner: PlannedRubric, mask: int, content: Content
     ) -> CheckResult | None:
-        """Grade a composite by its checks; at both ends, where their replies or engines are not here, as recorded."""
+        """Grade a composite by its checks.
+
+        At both ends, where their replies or engines are not here, it is as recorded.
+        """
         variant, recorded = check.build_variant(mask), self._find_recorded_end(check, mask, content)
         if variant is None:
             return None
@@ -412,7 +453,10 @@ class MixedGrades:
     def _find_recorded_end(
         self, check: PlannedCheck, mask: int, content: Content
     ) -> CheckResult | None:
-        """Return what a run recorded of a composite, in a cell in which all that it depends on is that run's."""
+        """Return what a run recorded of a composite.
+
+        The cell is one in which all that the composite depends on is that run's.
+        """
         decisive = check.relevant & ~self.idle | (
             1 << SERVICE if check.path[0] in self.moved else 0
         )
@@ -447,7 +491,10 @@ class MixedGrades:
         content: Content,
         pair: JudgedPair,
     ) -> CheckResult | None:
-        """Grade a check whose service moved: by its replies, else by the shift that is seen elsewhere, else not."""
+        """Grade a check whose service moved.
+
+        It is graded by its replies, else by the shift that is seen elsewhere, else not.
+        """
         if known := self._read_replies(check, variant, service, content, pair):
             return known
         lacking = tuple(self.graders[service].lacking)
@@ -473,7 +520,10 @@ class MixedGrades:
     def _find_shift(
         self, check: PlannedCheck, variant: EncodedCheck, content: Content, pair: JudgedPair
     ) -> Fraction | None:
-        """Return what the service adds to a check on the other run's answer; None where not both were asked of it."""
+        """Return what the service adds to a check on the other run's answer.
+
+        It is None where not both were asked of it.
+        """
         for side in (0, 1):
             place = self.find_content(side, side, content.sample)
             if place != content and place.sample < len(self.rows[place.answer]):
@@ -493,7 +543,10 @@ class MixedGrades:
         content: Content,
         pair: JudgedPair,
     ) -> CheckResult | None:
-        """Return the result that the replies of one run's service give; None where it was not asked."""
+        """Return the result that the replies of one run's service give.
+
+        It is None where the service was not asked.
+        """
         recorded, grader = self._find_recorded(service, content, variant), self.graders[service]
         seen = self._list_composite_replies(check, service, content)
         has_one_name = pair.old.engine == pair.new.engine

@@ -1,10 +1,11 @@
-"""Sorts the questions of two runs: those that are compared, and those behind each line; what changed them last.
+"""Sorts the questions of two runs: those that are compared, and those behind each line.
 
-The means of both runs are narrowed down together: first to the questions of both datasets, then to
-those answered in both runs, then to those that both could grade, then to those in which some check
-had something to grade in both. What a step changes in the difference of the means is its line. Of
-the questions that are left, checks with nothing to grade in one run are left out of both; what that
-changes belongs to the last of these lines. So the lines and the factors sum to the whole.
+It also finds what changed them last. The means of both runs are narrowed down together: first to
+the questions of both datasets, then to those answered in both runs, then to those that both could
+grade, then to those in which some check had something to grade in both. What a step changes in the
+difference of the means is its line. Of the questions that are left, checks with nothing to grade in
+one run are left out of both; what that changes belongs to the last of these lines. So the lines and
+the factors sum to the whole.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class PairSet(Enum):
-    """What became of a question: compared, or behind the line of errors, nothing to grade, no answer, or the mix."""
+    """What became of a question.
+
+    It is compared, or behind the line of errors, nothing to grade, no answer, or the mix.
+    """
 
     COMPARED = auto()
     ERRORS = auto()
@@ -64,7 +68,10 @@ SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
 
 
 class Gap(NamedTuple):
-    """A check, or one within a composite, that had nothing to grade in one run, and that the other run graded."""
+    """A check, or one within a composite, that had nothing to grade in one run.
+
+    The other run graded it.
+    """
 
     run: str
     path: tuple[str, ...]
@@ -77,7 +84,10 @@ class Gap(NamedTuple):
 
 
 class QuestionPair(NamedTuple):
-    """One question of two runs: its row in each (None without an answer), and what became of it; None for nothing."""
+    """One question of two runs: its row in each, and what became of it.
+
+    A row is None without an answer, and `set` for nothing.
+    """
 
     id: str
     old: GradedRow | None
@@ -86,7 +96,10 @@ class QuestionPair(NamedTuple):
 
 
 def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
-    """Yield the questions of both runs, in the order of A's rows; those that only B has come last."""
+    """Yield the questions of both runs, in the order of A's rows.
+
+    Those that only B has come last.
+    """
     for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
         old, new = a.rows.get(id_), b.rows.get(id_)
         yield build_pair(
@@ -100,7 +113,10 @@ def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
 def build_pair(
     id_: str, old: GradedRow | None, new: GradedRow | None, is_asked: tuple[bool, bool]
 ) -> QuestionPair:
-    """Return one question with what became of it; `is_asked` says whether the dataset of each run has it."""
+    """Return one question with what became of it.
+
+    `is_asked` says whether the dataset of each run has it.
+    """
     if old is None:
         return QuestionPair(id_, old, new, PairSet.SILENT_A if is_asked[0] else PairSet.ADDED)
     if new is None:
@@ -134,7 +150,10 @@ class _SetSum:
 
 @dataclass(slots=True)
 class PairSums:
-    """The sums over all questions so far, by what became of them; ids are held of those behind a line only."""
+    """The sums over all questions so far, by what became of them.
+
+    Ids are held only of those behind a line.
+    """
 
     ids: dict[PairSet, list[str]] = field(default_factory=dict)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -169,7 +188,10 @@ class PairSums:
                 self.first_errors.setdefault((run, name), check)
 
     def add_gaps(self, id_: str, gaps: Sequence[Gap], effect: LineEffect) -> None:
-        """Add the checks with nothing to grade in one run of a question, and what leaving them out of both moves."""
+        """Add the checks with nothing to grade in one run of a question.
+
+        `effect` is what leaving them out of both moves.
+        """
         self.emptied.append(id_)
         for name in dict.fromkeys((gap.run, gap.name) for gap in gaps):
             self.gaps[name] += 1
@@ -232,7 +254,10 @@ class PairSums:
         return tuple(self.ids.get(one, ()))
 
     def _change_means(self, sets: Iterable[PairSet], *, zeros: bool = False) -> LineEffect:
-        """Return the change of both means over some sets; 0 where one run has none. `zeros`: no answer counts 0."""
+        """Return the change of both means over some sets, or 0 where one run has none.
+
+        With `zeros` no answer counts 0.
+        """
         held = [*sets]
         means = []
         for side in (0, 1):
@@ -246,7 +271,10 @@ class PairSums:
 
 
 def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:
-    """Yield each check that one run graded and the other could not: that run, its name, its result; by sample."""
+    """Yield each check that one run graded and the other could not, by sample.
+
+    It comes as that run, its name and its result.
+    """
     for pair in zip(old.outputs, new.outputs, strict=False):
         failed = [dict(_list_errors(row)) for row in pair]
         for side in (0, 1):
@@ -260,7 +288,10 @@ def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, C
 
 
 def find_gaps(old: Mapping[str, CheckResult], new: Mapping[str, CheckResult]) -> Iterator[Gap]:
-    """Yield what had nothing to grade in one of two results alone; both are by the names of the checks."""
+    """Yield what had nothing to grade in one of two results alone.
+
+    Both are by the names of the checks.
+    """
     for name, result in old.items():
         sides = result, new.get(name, result)
         gaps = sides[0].gaps, sides[1].gaps
@@ -286,7 +317,10 @@ def _may_fail(row: GradedRow) -> bool:
 
 
 def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:
-    """Yield the checks of a row that could not be graded, by name; within a composite as `<composite>/<check>`."""
+    """Yield the checks of a row that could not be graded, by name.
+
+    Within a composite a name is `<composite>/<check>`.
+    """
     for check in row.checks:
         if check.unscored is UnscoredReason.ERROR:
             yield check.id, check
@@ -304,7 +338,10 @@ def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:
 
 @dataclass(frozen=True, slots=True)
 class QuestionHistory:
-    """Where the inputs, the references and the rubrics of questions that changed come from, by id."""
+    """Where what changed of questions comes from, by id.
+
+    That is their inputs, their references and their rubrics.
+    """
 
     inputs: Mapping[str, Origin]
     references: Mapping[str, Origin]
@@ -312,7 +349,10 @@ class QuestionHistory:
 
 
 def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
-    """Find the origins for the questions of both runs whose row or rubric changed: one walk, for all of them."""
+    """Find the origins for the questions of both runs whose row or rubric changed.
+
+    It takes one walk for all of them.
+    """
     # Runs with one version of a dataset have one collection of questions.
     has_other_dataset = a.questions is not b.questions
     parts: list[ArtifactPart] = []
@@ -329,9 +369,9 @@ def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> 
 def trace_reference(
     history: QuestionHistory, id_: str, questions: tuple[Question, Question], change: Origin
 ) -> EditSource:
-    """Return the source of what graders read of a question, before and after: the commit that changed it last.
+    """Return the source of what graders read of a question, before and after.
 
-    Without one it is the change of the dataset.
+    It is the commit that changed it last. Without one it is the change of the dataset.
     """
     origin = history.references.get(id_, change)
     old, new = (question.row for question in questions)
@@ -351,7 +391,10 @@ def trace_reference(
 def has_equal_words(
     questions: tuple[Question, Question], rows: tuple[GradedRow, GradedRow]
 ) -> bool:
-    """Whether both runs were asked the same, white space apart: by their own records, else by their datasets."""
+    """Whether both runs were asked the same, white space apart.
+
+    Their own records say so, else their datasets.
+    """
     if any(row.asked is not None for row in rows):
         old, new = (drop_blanks(row.asked or row.input) for row in rows)
         return bool(old == new)
@@ -359,13 +402,19 @@ def has_equal_words(
 
 
 def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
-    """Return the commit that gave a question its other rubric; None where an option of the run did."""
+    """Return the commit that gave a question its other rubric.
+
+    It is None where an option of the run did.
+    """
     origin = history.rubrics.get(id_)
     return origin if origin and origin.commit else None
 
 
 def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
-    """Whether a question may have a rubric of another name: not where both runs used one alone, and the same."""
+    """Whether a question may have a rubric of another name.
+
+    It has not where both runs used one alone, and the same.
+    """
     names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
     return names[0] != names[1] or len(names[0]) != 1
 

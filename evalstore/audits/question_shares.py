@@ -1,4 +1,7 @@
-"""Shares one question's change out: by factor, and by edit as far as replies of judges let edits be told apart."""
+"""Shares one question's change out: by factor, and by edit.
+
+It does so for edits as far as replies of judges let them be told apart.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,10 @@ def _is_decided_without(check: PlannedCheck, cells: MixedGrades, contexts: Seque
 def _find_idle_variants(
     check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int], held: int
 ) -> int:
-    """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
+    """Return the edits of one check that change its result in none of its variants.
+
+    Where there are many, items are not tried.
+    """
     bits = list_bits(held)
     is_small = len(check.edits) <= MOST_VARIED_EDITS
     varied = [bit for bit, edit in check.edits if is_small or edit.part.area != "item"]
@@ -111,7 +117,11 @@ def _find_idle_variants(
 def _find_idle_scoring(
     rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int], idle: int
 ) -> int:
-    """Return weights that weigh equal scores, and required checks that no variant of their check closes."""
+    """Return the edits of scoring that change nothing.
+
+    They are weights that weigh equal scores, and required checks that no variant of their check
+    closes.
+    """
     edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
     asked = [(bit, edit) for bit, edit in edits if edit.part.area in {"weight", "required"}]
     if not asked or len(edits) == 1:
@@ -150,7 +160,10 @@ def _list_outcomes(
 
 @dataclass(frozen=True, slots=True)
 class BlockShare:
-    """What one block of factors did to a question; `first` and `last` are its effects when it enters first or last."""
+    """What one block of factors did to a question.
+
+    `first` and `last` are its effects when it enters first or last.
+    """
 
     share: Channels
     first: Fraction
@@ -160,7 +173,10 @@ class BlockShare:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShares:
-    """The two ends of a question as graded, the blocks of factors between them, and the own share by both rubrics."""
+    """The two ends of a question as graded, and the blocks of factors between them.
+
+    `own_old` and `own_new` are the own share by both rubrics.
+    """
 
     old: Channels
     new: Channels
@@ -171,7 +187,10 @@ class QuestionShares:
 
 @dataclass(slots=True)
 class _WidenedCells:
-    """The cells of a question in which some bits stand for several; `lacks_replies` says whether one was unasked."""
+    """The cells of a question in which some bits stand for several.
+
+    `lacks_replies` says whether one was unasked.
+    """
 
     cells: MixedGrades
     widths: Mapping[int, int]
@@ -242,7 +261,10 @@ def grade_mixes(trees: Trees, cells: MixedGrades) -> None:
 
 
 def grade_steps(trees: Trees, cells: MixedGrades) -> None:
-    """Grade the steps of judges in every mix of the other factors, so that the calls that they lack are noted."""
+    """Grade the steps of judges in every mix of the other factors.
+
+    So the calls that they lack are noted.
+    """
     judge = trees.get(FactorName.JUDGE)
     chains = [one for one in judge.members if isinstance(one, Coalition)] if judge else []
     mixes = list_unions(tree.edits for name, tree in trees.items() if name is not FactorName.JUDGE)
@@ -254,9 +276,10 @@ def grade_steps(trees: Trees, cells: MixedGrades) -> None:
 
 
 def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
-    """Yield the trees as they are, with each judge's versions as one edit, and with rubric and judge as one edit each.
+    """Yield the trees as they are, then with edits merged.
 
-    A merged edit keeps its last bit, which stands for all bits of its width.
+    First each judge's versions are one edit, then rubric and judge are one edit each. A merged edit
+    keeps its last bit, which stands for all bits of its width.
     """
     yield trees, {}
     judge = trees.get(FactorName.JUDGE)

@@ -48,7 +48,10 @@ _NOTHING = LineEffect()
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """One question of two runs: what was asked and answered, and the four cells of outputs and rubrics, A's first."""
+    """One question of two runs: what was asked and answered, and its four cells.
+
+    The cells are of outputs and rubrics, A's first.
+    """
 
     id: str
     rows: tuple[GradedRow, GradedRow]
@@ -59,7 +62,10 @@ class QuestionView:
 
     @property
     def asked(self) -> tuple[str, str]:
-        """What the outputs of both runs were asked, as far as their records say otherwise than the dataset."""
+        """What the outputs of both runs were asked.
+
+        Where their records do not say it, it is what the dataset says.
+        """
         a, b = self.rows
         return a.asked or a.input, b.asked or b.input
 
@@ -178,7 +184,10 @@ class MovedQuestions:
         rows: tuple[GradedRow, GradedRow],
         asked: Mapping[str, Any],
     ) -> None:
-        """Add one question where some factor moved it; its cells are made if it is kept. `asked` is its row in B."""
+        """Add one question where some factor moved it.
+
+        Its cells are made if it is kept. `asked` is its row in B.
+        """
         if question.shares is None or not any(
             any(block.share) for block in question.shares.blocks.values()
         ):

@@ -1,4 +1,7 @@
-"""Grades stored outputs under other rubrics: under one (`replay_run`), or under every release of an artifact."""
+"""Grades stored outputs under other rubrics.
+
+That is under one (`replay_run`), or under every release of an artifact.
+"""
 
 from __future__ import annotations
 
@@ -119,12 +122,13 @@ class ReadRelease:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """One run under every version: its totals in the order of the versions, and the version that it recorded.
+    """One run under every version: its totals in the order of the versions.
 
-    `unreleased`: something that graded it had no release then; `recorded` has the one that has its
-    content now. `ungraded` says what was not graded in a run that has no score for it; its totals
-    are those of the rest. `coverage` is that of the recorded mean, and `empty_checks` had nothing
-    to grade on any output. `time` is when it was made, None where it does not say.
+    `recorded` is the version that it recorded. `unreleased`: something that graded it had no
+    release then; `recorded` has the one that has its content now. `ungraded` says what was not
+    graded in a run that has no score for it; its totals are those of the rest. `coverage` is that
+    of the recorded mean, and `empty_checks` had nothing to grade on any output. `time` is when it
+    was made, None where it does not say.
     """
 
     run: str
@@ -141,9 +145,10 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistory:
-    """Runs by releases of one artifact, the oldest first; `calls` to judges would fill what is missing.
+    """Runs by releases of one artifact, the oldest first.
 
-    `findings` are what each release changed since the one before it here, `files` their lines.
+    `calls` to judges would fill what is missing. `findings` are what each release changed since the
+    one before it here, `files` their lines.
     """
 
     name: str
@@ -203,9 +208,10 @@ def _join_history(
 def resolve_releases(
     store: ArtifactStore, ref: str, most: int | None = None
 ) -> tuple[list[ReadRelease], list[str]]:
-    """Return the releases that a reference covers, oldest first, and notes about those that are left out.
+    """Return the releases that a reference covers, oldest first.
 
-    Of more than `most` the newest are kept; what cannot be read is left out.
+    Notes say which are left out. Of more than `most` the newest are kept; what cannot be read is
+    left out.
     """
     name, found, notes = parse_ref(ref).name, list[ReadRelease](), list[str]()
     newest = read_history(store, parse_ref(ref)).releases
@@ -285,7 +291,10 @@ class Timelines:
 
 
 def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) -> Timelines:
-    """Grade both runs under each release of every artifact with an edit; judges answer from kept replies only."""
+    """Grade both runs under each release of every artifact with an edit.
+
+    Judges answer from kept replies only.
+    """
     names, notes = [*_list_edited(audit)], list[str]()
     if len(names) > _LIMITS.artifacts:
         notes.append(

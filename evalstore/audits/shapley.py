@@ -1,7 +1,7 @@
-"""Computes Shapley values of a game given by what each set of players is worth, exact or sampled; pure.
+"""Computes Shapley values of a game, exact or sampled; pure.
 
-A set of players is a whole number whose bits say who is in it, so a game of n players is a sequence
-of 2**n values.
+A game is given by what each set of players is worth. A set of players is a whole number whose bits
+say who is in it, so a game of n players is a sequence of 2**n values.
 """
 
 from __future__ import annotations
@@ -24,14 +24,20 @@ ROUNDS = 64
 
 
 class Estimate(NamedTuple):
-    """What one player adds: exact with an error of 0, else the mean over sampled orders and its standard error."""
+    """What one player adds.
+
+    It is exact with an error of 0, else the mean over sampled orders and its standard error.
+    """
 
     share: Fraction
     error: float = 0.0
 
 
 def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
-    """Return each player's share of `values[-1] - values[0]`: the mean of what it adds, over all orders of players."""
+    """Return each player's share of `values[-1] - values[0]`.
+
+    It is the mean of what the player adds, over all orders of players.
+    """
     players = len(values).bit_length() - 1
     weights = count_orders(players)
     # Sums of whole numbers over one denominator are far faster than sums of fractions.
@@ -68,9 +74,10 @@ def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]
 
 @lru_cache(maxsize=4096)
 def _list_steps(levels: tuple[Levels, ...]) -> tuple[tuple[tuple[Counts, Counts, int], ...], ...]:
-    """Return by class the steps that one of its players can be, each with the number of orders in which it is that.
+    """Return by class the steps that one of its players can be.
 
-    A step is two sets by counts, where each level is shown by the first count that has it.
+    Each comes with the number of orders in which it is that. A step is two sets by counts, where
+    each level is shown by the first count that has it.
     """
     weights = count_orders(sum(len(one) - 1 for one in levels))
     found = []
@@ -120,19 +127,28 @@ def _convolve(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, in
 
 @cache
 def count_orders(players: int) -> tuple[int, ...]:
-    """Return, by size of a coalition, in how many orders exactly it comes before one given player."""
+    """Return in how many orders a coalition comes exactly before one given player.
+
+    It is by the size of the coalition.
+    """
     return tuple(factorial(size) * factorial(players - 1 - size) for size in range(players))
 
 
 def list_weighted_coalitions(masks: Sequence[int]) -> list[tuple[Fraction, int]]:
-    """Return every union of some of `masks` (players other than a given one), each with its share of all orders."""
+    """Return every union of some of `masks`, each with its share of all orders.
+
+    The masks are of players other than a given one.
+    """
     weights, whole = count_orders(len(masks) + 1), factorial(len(masks) + 1)
     unions = enumerate(list_unions(masks))
     return [(Fraction(weights[held.bit_count()], whole), union) for held, union in unions]
 
 
 def list_unions(masks: Iterable[int]) -> list[int]:
-    """Return the union of every set of masks, in the order of the numbers whose bits say which are in it."""
+    """Return the union of every set of masks.
+
+    They are in the order of the numbers whose bits say which are in it.
+    """
     unions = [0]
     for mask in masks:
         unions += [union | mask for union in unions]
@@ -147,7 +163,10 @@ def list_bits(mask: int) -> list[int]:
 def sample_shares(
     players: Sequence[int], worth: Worth, draw_order: Callable[[random.Random], list[int]]
 ) -> dict[int, Estimate]:
-    """Return what each player adds on average over seeded random orders, which sum to the whole like exact shares."""
+    """Return what each player adds on average over seeded random orders.
+
+    These shares sum to the whole like exact ones.
+    """
     chance = random.Random(20_261_109)  # noqa: S311  # repeatable on purpose
     seen: dict[int, list[Fraction]] = {player: [] for player in players}
     for _ in range(ROUNDS):

@@ -1,8 +1,9 @@
-"""Remembers shares of questions by question and answer, so that equal ones are shared out once.
+"""Remembers shares of questions by question and answer.
 
-Most questions of a run differ in few answers: which checks pass, which edited phrases are there. What
-is asked next depends on the answers so far and on nothing else, so all questions of a plan walk one
-tree, and a question that comes to its end has the shares of the one that came there first.
+So equal ones are shared out once. Most questions of a run differ in few answers: which checks pass,
+which edited phrases are there. What is asked next depends on the answers so far and on nothing
+else, so all questions of a plan walk one tree, and a question that comes to its end has the shares
+of the one that came there first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ _KEPT_SHARES = 1 << 10  # scores of many values give as many patterns, which nee
 
 
 class _SharedEnd(NamedTuple):
-    """What came of a question: its shares, and which of its items acted alike, and which edits were idle."""
+    """What came of a question: its shares.
+
+    It also has which of its items acted alike, and which edits were idle.
+    """
 
     shares: QuestionShares | None
     alike: dict[CheckPath, list[AlikeItems]]
@@ -48,9 +52,10 @@ class SharePatterns:
         cells: MixedGrades,
         share: Callable[[], QuestionShares | None],
     ) -> QuestionShares | None:
-        """Return the shares of a question: those of one with equal answers, else what `share` computes.
+        """Return the shares of a question.
 
-        `start` is what questions have in common that are asked the same first.
+        They are those of one with equal answers, else what `share` computes. `start` is what
+        questions have in common that are asked the same first.
         """
         key = start, cells.shape
         if (end := self._find_end(key, cells)) is None:

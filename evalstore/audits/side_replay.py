@@ -63,12 +63,12 @@ _Graded = tuple[QuestionMean | None, Coverage]
 def measure_change(
     run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore
 ) -> RunMeasurement:
-    """Return how many outputs of a run get another score or verdict by the change, and the mean shift of the score.
+    """Return how many outputs of a run a change moves, and the mean shift of the score.
 
-    Only outputs that the change can affect count. Judges answer from the replies in the
-    repository's cache, else as the run recorded it, where the judge is the same; an output that
-    lacks an answer is unscored. Asks no endpoint. Raises `RefusedError` for a run that cannot be
-    graded again here.
+    Such an output gets another score or verdict. Only outputs that the change can affect count.
+    Judges answer from the replies in the repository's cache, else as the run recorded it, where the
+    judge is the same; an output that lacks an answer is unscored. Asks no endpoint. Raises
+    `RefusedError` for a run that cannot be graded again here.
     """
     with open_session(Judges(), store.git.common) as session:
         finder = VersionFinder(store)
@@ -123,7 +123,10 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSide:
-    """One side of a change: the artifact, how what it refers to is loaded, and a dataset's questions."""
+    """One side of a change: the artifact, and a dataset's questions.
+
+    `load` is how what it refers to is loaded.
+    """
 
     artifact: Artifact
     load: Load
@@ -137,10 +140,10 @@ class ChangeSide:
 
 @dataclass(slots=True)
 class SideReplay:
-    """One side, ready to grade the rows of a run: the run's artifacts, except for the one that changed.
+    """One side, ready to grade the rows of a run.
 
-    `is_same`: that one grades as the run's own did. `lacking` are the calls of judges that the last
-    row needs.
+    It has the run's artifacts, except for the one that changed. `is_same`: that one grades as the
+    run's own did. `lacking` are the calls of judges that the last row needs.
     """
 
     side: ChangeSide
@@ -204,13 +207,19 @@ class SideReplay:
         return self._affected_rubrics[row.rubric]
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> QuestionMean | None:
-        """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
+        """Return the result of a row, or None where something is missing.
+
+        `known` maps contents of checks to results.
+        """
         return _sum_outputs(self.grade_outputs(row, known))[0]
 
     def grade_outputs(
         self, row: GradedRow, known: dict[str, CheckResult]
     ) -> list[RubricResult] | None:
-        """Return the result of each output of a row, None where something is missing of one; `known` is as above."""
+        """Return the result of each output of a row, or None where one lacks something.
+
+        `known` is as in `grade_row`.
+        """
         self.lacking.clear()
         if not row.samples:
             found = self._grade_output(row, known)
@@ -254,7 +263,10 @@ class SideReplay:
         )
 
     def find_grading(self, row: GradedRow, question: Question) -> GradingRule | None:
-        """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
+        """Return what grades a row here.
+
+        It is the changed rubric, the one that its question names, or the recorded one.
+        """
         if row.rubric.partition("@")[0] == self.side.name:
             return self._read_grading(self.side.name)
         if self.side.artifact.kind is Kind.DATASET and question.rubric_ref != row.rubric:
@@ -263,7 +275,10 @@ class SideReplay:
         return (run_rubric.rubric.scoring, run_rubric.checks) if run_rubric else None
 
     def _read_grading(self, ref: str) -> GradingRule:
-        """Return what a reference means here; it is resolved once, however many questions have it."""
+        """Return what a reference means here.
+
+        It is resolved once, however many questions have it.
+        """
         if ref not in self._gradings:
             try:
                 rubric = read_rubric(self.grader.load(ref).value)
@@ -276,7 +291,10 @@ class SideReplay:
         return self._gradings[ref]
 
     def list_affected_checks(self, rubric: str) -> list[Check]:
-        """Return the checks of a rubric of the run that refer to the changed artifact, or to a rubric that does."""
+        """Return the checks of a rubric of the run that the change can affect.
+
+        They refer to the changed artifact, or to a rubric that does.
+        """
         run_rubric = self.stored.rubrics.get(rubric)
         return (
             [check for check, _ in run_rubric.checks if self.has_subject(check)]
@@ -301,7 +319,10 @@ class SideReplay:
 
 
 def _build_loader(side: ChangeSide, recorded: Load) -> Load:
-    """Return the loader of a side's checks: the changed artifact, else the run's, else the side's own."""
+    """Return the loader of a side's checks.
+
+    It loads the changed artifact, else the run's, else the side's own.
+    """
 
     def load(text: str) -> Artifact:
         if parse_ref(text).name == side.name:
@@ -316,10 +337,11 @@ def _build_loader(side: ChangeSide, recorded: Load) -> Load:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """The mean score and the mean share of passes over the scored questions; None without any, or where replies lack.
+    """The mean score and the mean share of passes over the scored questions.
 
-    `missing` counts the outputs that could not be graded, because a reply or an artifact is
-    missing. `coverage` is that of the outputs that could.
+    They are None without any, or where replies are missing. `missing` counts the outputs that could
+    not be graded, because a reply or an artifact is missing. `coverage` is that of the outputs that
+    could.
     """
 
     score: Fraction | None
@@ -331,7 +353,10 @@ class RunTotals:
 
 @dataclass(slots=True)
 class OutputGrader:
-    """The outputs of one stored run; what no judge answers and no other artifact changes is graded once."""
+    """The outputs of one stored run.
+
+    What no judge answers and no other artifact changes is graded once.
+    """
 
     stored: StoredRun
     finder: VersionFinder
@@ -373,7 +398,10 @@ class OutputGrader:
         return {id_: self._grade_row(replay, id_) for id_ in ids}
 
     def has_used(self, resolved: Resolved) -> bool:
-        """Whether an artifact of this name graded an output of the run, itself or through another."""
+        """Whether an artifact of this name graded an output of the run.
+
+        It may have done so through another.
+        """
         side = ChangeSide(resolved.artifact, self.finder.store.read_artifact)
         replay = SideReplay.from_run(side, self.stored, self.finder, self.session)
         return any(replay.can_affect(row) for row in self.stored.rows.values())
@@ -383,7 +411,10 @@ class OutputGrader:
         return replace(self.stored, rows=rows)
 
     def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
-        """Return the result of one question's outputs under one side; None where something is missing."""
+        """Return the result of one question's outputs under one side.
+
+        It is None where something is missing.
+        """
         return self._grade_row(replay, id_)[0]
 
     def _grade_row(self, replay: SideReplay, id_: str) -> _Graded:
@@ -412,7 +443,10 @@ def _sum_outputs(found: Sequence[RubricResult] | None) -> _Graded:
 
 
 def sum_results(results: RunResults) -> RunTotals:
-    """Return the totals of a run's results; no score where some are missing, because they would move it."""
+    """Return the totals of a run's results.
+
+    There is no score where some are missing, because they would move it.
+    """
     missing = sum(result is None for result in results.values())
     scored = [result for result in results.values() if result and result.score is not None]
     if missing or not scored:
@@ -429,9 +463,10 @@ def grade_with_judges(
     judges: Judges | None,
     attempt: Callable[[VersionFinder, JudgeSession], _Answer],
 ) -> _Answer:
-    """Return what `attempt` returns once every judge that can be asked was; the session has the calls still missing.
+    """Return what `attempt` returns once every judge that can be asked was.
 
-    It is called again after the calls that it lacked were priced and made; so it must start anew.
+    The session has the calls that are still missing. It is called again after the calls that it
+    lacked were priced and made; so it must start anew.
     """
     with open_session(judges or Judges(), store.git.common) as session:
         return session.repeat_until_answered(lambda: attempt(VersionFinder(store), session))

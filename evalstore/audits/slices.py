@@ -27,13 +27,13 @@ class SliceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditSlice:
-    """One slice: how many questions are compared, the change of their mean score, and each factor's share in it.
+    """One slice: how many questions are compared, and the change of their mean score.
 
-    `scored_a` and `scored_b` count the questions that either run scored: where they differ, some
-    are behind a line. Of a check it is all of the check's own: its mean score over the questions on
-    which both runs graded it (None without any), and on how many each did; there are no shares. `p` is the
-    sign-flip mid-p of what the outputs did, `p_holm` the same adjusted for the number of slices;
-    None where they changed nothing, or
+    `shares` are those of each factor in it. `scored_a` and `scored_b` count the questions that
+    either run scored: where they differ, some are behind a line. Of a check it is all of the
+    check's own: its mean score over the questions on which both runs graded it (None without any),
+    and on how many each did; there are no shares. `p` is the sign-flip mid-p of what the outputs
+    did, `p_holm` the same adjusted for the number of slices; None where they changed nothing, or
     their share is estimated.
     """
 
@@ -49,7 +49,10 @@ class AuditSlice:
 
 @dataclass(slots=True)
 class Slicer:
-    """Slices the questions of an audit `by` what was asked for; nothing is held where nothing was."""
+    """Slices the questions of an audit `by` what was asked for.
+
+    Nothing is held where nothing was.
+    """
 
     by: SliceKind | None
     _questions: int = 0
@@ -71,7 +74,10 @@ class Slicer:
         *,
         is_compared: bool,
     ) -> None:
-        """Add one question, as each run has it; `asked` is its row in the dataset of B, or else of A."""
+        """Add one question, as each run has it.
+
+        `asked` is its row in the dataset of B, or else of A.
+        """
         if self.by is SliceKind.CHECK:
             self._add_checks(rows)
         elif self.by is not None:
@@ -98,9 +104,10 @@ class Slicer:
         *,
         is_estimated: bool,
     ) -> tuple[AuditSlice, ...]:
-        """Return the slices; `shares` are by factor, then question, without zeros; those of checks are as recorded.
+        """Return the slices; those of checks are as recorded.
 
-        What is estimated on all anchors has no test of its own in a slice.
+        `shares` are by factor, then question, without zeros. What is estimated on all anchors has
+        no test of its own in a slice.
         """
         if self.by is SliceKind.CHECK:
             return tuple(self._list_check_slices())

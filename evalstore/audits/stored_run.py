@@ -1,4 +1,7 @@
-"""Reads a stored run for replay: its rows, questions and rubrics, and checks graded as in the run."""
+"""Reads a stored run for replay.
+
+It has the run's rows, questions and rubrics, and checks graded as in the run.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ RecordedResults = Mapping[str, CheckResult]
 
 @dataclass(frozen=True, slots=True)
 class RunRubric:
-    """A rubric of a run: its version in the store, the parsed rubric, and its checks, each with its content."""
+    """A rubric of a run: its version in the store, and the parsed rubric.
+
+    `checks` are its checks, each with its content.
+    """
 
     version: ArtifactVersion
     rubric: Rubric
@@ -61,11 +67,11 @@ class RunRubric:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run, ready for replay: its rows by id, its rubrics by reference, and all questions of its dataset by id.
+    """One run, ready for replay.
 
-    Rows and questions are read when they are asked for, so that only one of each needs to be in
-    memory. `paired` are the questions that have the ids of the other run here, in place of their
-    own.
+    It has its rows by id, its rubrics by reference, and all questions of its dataset by id. Rows
+    and questions are read when they are asked for, so that only one of each needs to be in memory.
+    `paired` are the questions that have the ids of the other run here, in place of their own.
     """
 
     run: Run
@@ -84,7 +90,10 @@ class StoredRun:
 
 
 def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
-    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
+    """Read a run and find its artifacts.
+
+    Raises `RefusedError` with what is missing when it cannot be replayed.
+    """
     found = run if isinstance(run, Run) else read_run(Path(run))
     dataset = finder.locate_pin(_require_dataset(found))
     rubrics = {
@@ -124,10 +133,11 @@ def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredR
 
 
 def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
-    """Return run A with the ids that run B has for the same inputs, where its own ids name other questions there.
+    """Return run A with the ids that run B has for the same inputs.
 
-    Two versions of a dataset are compared by digests of their inputs, white space apart; a rename
-    that is declared stands. A question whose id another one takes gets a name that B does not have.
+    Its own ids name other questions there. Two versions of a dataset are compared by digests of
+    their inputs, white space apart; a rename that is declared stands. A question whose id another
+    one takes gets a name that B does not have.
     """
     if a.questions is b.questions:
         return a
@@ -177,10 +187,11 @@ class Renamed(Mapping[str, _Item]):
 
 
 def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[str, GradedRow]:
-    """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored.
+    """Return the rows of a run by id, samples of a question in one.
 
-    Rows of a file that can be sought in are read one by one; those that were graded just now, or
-    stand in one document with the run, are in memory anyway.
+    Raises `RefusedError` where nothing was scored. Rows of a file that can be sought in are read
+    one by one; those that were graded just now, or stand in one document with the run, are in
+    memory anyway.
     """
     is_held = found is not None or run.samples == run.path
     if is_held:
@@ -228,7 +239,10 @@ def is_judged(a: StoredRun, b: StoredRun) -> bool:
 
 
 class ReplyChoice(NamedTuple):
-    """Which replies count: those of the models `served` (None: all), of several those with `wanted` digests first."""
+    """Which replies count: those of the models `served`, or of all (None).
+
+    Of several, those with `wanted` digests come first.
+    """
 
     served: Collection[str] | None = None
     wanted: Collection[str] = ()
@@ -293,13 +307,19 @@ class Grader:
         return None if self.lacking else result
 
     def note_reuse(self, content: str, sample: Sample, recorded: CheckResult) -> None:
-        """Note that a result is taken as recorded; several cells of a question take the same one."""
+        """Note that a result is taken as recorded.
+
+        Several cells of a question take the same one.
+        """
         self.reused.add(
             hash((content, sample.question and sample.question.id, sample.output.text, recorded))
         )
 
     def _prepare(self, encoded: EncodedCheck) -> Callable[[Sample], CheckResult]:
-        """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
+        """Return a check as a function of samples.
+
+        Raises `SchemaError` for one that is malformed.
+        """
         if encoded.content not in self._graders:
             context = CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
             self._graders[encoded.content] = prepare_check(encoded.check, context)
@@ -318,7 +338,10 @@ class Grader:
 
 
 def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
-    """Return by content what a row recorded of checks that may not give the same again: judged, composed or failed."""
+    """Return what a row recorded of checks that may not give the same again.
+
+    It is by content. Such checks are judged, composed, or failed.
+    """
     results = {check.id: check for check in row.checks}
     found: dict[str, CheckResult] = {}
     for check, content in rubric.checks:
@@ -331,7 +354,10 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
 
 
 def can_be_replayed(recorded: CheckResult, result: CheckResult) -> bool:
-    """Whether a recorded result rests on no reply that is not kept, and on no engine that was not there."""
+    """Whether a recorded result can be had again.
+
+    It rests on no reply that is not kept, and on no engine that was not there.
+    """
     if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
         return False
     return not recorded.replies or recorded.replies == result.replies
@@ -339,10 +365,10 @@ def can_be_replayed(recorded: CheckResult, result: CheckResult) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunArtifactLoader:
-    """Loads what the checks of some runs refer to: the version that they recorded, else the one in the store.
+    """Loads what the checks of some runs refer to.
 
-    `reads_files`: a reference meant the file on disk, whatever its pin said
-    (`score --worktree=all`).
+    It is the version that they recorded, else the one in the store. `reads_files`: a reference
+    meant the file on disk, whatever its pin said (`score --worktree=all`).
     """
 
     finder: VersionFinder
@@ -406,7 +432,10 @@ def read_judge_model(run: Run) -> Mapping[str, Any]:
 
 
 def read_strictness(run: Run, store: ArtifactStore) -> bool:
-    """Return whether a run was graded under `strict`: as it records, else as the store has it today."""
+    """Return whether a run was graded under `strict`.
+
+    It is as the run records, else as the store has it today.
+    """
     recorded = run.harness.get("strict")
     return store.strict if recorded is None else recorded == "true"
 
@@ -421,7 +450,10 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
 
 
 def make_disjoint_error(*runs: Run) -> RefusedError:
-    """Return the error for two runs that have no scored question in common, with what they graded, or did not."""
+    """Return the error for two runs that have no scored question in common.
+
+    It says what they graded, or did not.
+    """
     named = [*zip("AB", runs, strict=True)]
     failed = [f"run {name} {run.ungraded}" for name, run in named if run.ungraded]
     asked = [f"run {name} is of {run.dataset.ref}" for name, run in named if run.dataset]

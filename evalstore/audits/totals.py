@@ -1,4 +1,7 @@
-"""Sums attributed questions up into factors, and concludes from each; holds sums and shares only."""
+"""Sums attributed questions up into factors, and concludes from each.
+
+It holds sums and shares only.
+"""
 
 from __future__ import annotations
 
@@ -114,10 +117,10 @@ class _FactorSum:
 
 @dataclass(slots=True)
 class _AnchorSum:
-    """The anchors of some judged checks and models: what the service did to them, and how many shares rest on it.
+    """The anchors of some judged checks and models, and what the service did to them.
 
-    `borrowed` is how many other questions lent them a shift where there are none with just these
-    checks.
+    `estimated` is how many shares rest on them. `borrowed` is how many other questions lent them a
+    shift where there are none with just these checks.
     """
 
     borrowed: int = 0
@@ -141,7 +144,10 @@ class _OwnSum:
 
 @dataclass(slots=True)
 class AuditTotals:
-    """The sums over all compared questions so far; only with `has_slices` anything is held of each one of them."""
+    """The sums over all compared questions so far.
+
+    Only with `has_slices` anything is held of each one of them.
+    """
 
     has_slices: bool = False
     questions: int = 0
@@ -219,17 +225,19 @@ class AuditTotals:
         )
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
-        """Return by factor the shares of the questions that it moved, by their place; empty without slices.
+        """Return by factor the shares of the questions that it moved, by their place.
 
-        What checks with nothing to grade moved is by the name of its line.
+        It is empty without slices. What checks with nothing to grade moved is by the name of its
+        line.
         """
         shares = {join_names(names): total.places for names, total in self._list_sums()}
         return {**shares, "nothing_to_grade": self._left_out} if self._left_out else shares
 
     def compute_flip_p(self) -> float | None:
-        """Return how often chance gives so uneven a part in the verdicts to what was sampled; None where nothing was.
+        """Return how often chance gives so uneven a part in the verdicts to what was sampled.
 
-        With other outputs alone, one to a question, this is McNemar's test.
+        It is None where nothing was. With other outputs alone, one to a question, this is McNemar's
+        test.
         """
         return compute_sign_flip_p(self.units.count_units(self.turned)) if self.is_sampled else None
 
@@ -305,7 +313,10 @@ class AuditTotals:
         blocks: Mapping[FactorNames, BlockShare],
         group: str | None,
     ) -> None:
-        """Add an anchor, or the shares that rest on its like: where outputs move with the service, nothing does."""
+        """Add an anchor, or the shares that rest on its like.
+
+        Where outputs move with the service, no share does.
+        """
         total = self._anchors.setdefault(question.service_keys, _AnchorSum())
         if question.is_estimated:
             total.borrowed = max(total.borrowed, question.anchors)
@@ -378,7 +389,10 @@ class AuditTotals:
         return count_moves(self.units.count_units(moves))
 
     def _estimate(self, names: FactorNames) -> ChangeEstimate | None:
-        """Return what the shares say of questions like these: what is estimated says no more than its anchors do."""
+        """Return what the shares say of questions like these.
+
+        What is estimated says no more than its anchors do.
+        """
         total, shifts = self._sums.get(names), [*self._list_shifts(names)]
         if total is None or not total.changed:
             return None
@@ -388,7 +402,10 @@ class AuditTotals:
         return estimate_rest(units, shifts) if shifts else estimate_change(units)
 
     def _list_shifts(self, names: FactorNames) -> Iterator[AnchorShift]:
-        """Yield the shifts that shares of some factors were estimated by; anchors are of the service's own part."""
+        """Yield the shifts that shares of some factors were estimated by.
+
+        Anchors are of the service's own part.
+        """
         for one in self._anchors.values():
             if count := one.estimated[names]:
                 count += one.units.questions if names == _SERVICE else 0
@@ -401,10 +418,11 @@ class AuditTotals:
     def _conclude(
         self, estimates: Mapping[FactorNames, ChangeEstimate]
     ) -> dict[FactorNames, Conclusion]:
-        """Return the conclusions: where the service's shift is estimated, one for it and for what was estimated by it.
+        """Return the conclusions.
 
-        The rest is tested against the anchors. Where that tells nothing, the service has moved no
-        more for certain.
+        Where the service's shift is estimated, there is one for it and for what was estimated by
+        it. The rest is tested against the anchors. Where that tells nothing, the service has moved
+        no more for certain.
         """
         found = {names: one.conclusion for names, one in estimates.items()}
         pair = [names for names in estimates if self._count_anchors(names)]

@@ -32,7 +32,10 @@ LINE_LABELS: Mapping[str, str] = {
 
 
 class FactorName(StrEnum):
-    """Who can have moved a score, in the order of the report; `JUDGE_SERVICE` is what answered as the judge."""
+    """Who can have moved a score, in the order of the report.
+
+    `JUDGE_SERVICE` is what answered as the judge.
+    """
 
     RUBRIC = "rubric"
     JUDGE = "judge"
@@ -53,11 +56,12 @@ OWN_FACTORS = frozenset({FactorName.INPUT, FactorName.OUTPUTS})
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: the path of its aggregate JSON, its mean score and pass rate, and what it was made from.
+    """One of the two runs: its mean score and pass rate, and what it was made from.
 
-    `coverage` is of the gradings that its rubrics ask for. A run without a score of its own, because
-    gradings failed, says in `ungraded` what was not graded: `score` is that of the rest.
-    `prompt` is what its outputs call the template of their prompt, if they do.
+    `run` is the path of its aggregate JSON. `coverage` is of the gradings that its rubrics ask for.
+    A run without a score of its own, because gradings failed, says in `ungraded` what was not
+    graded: `score` is that of the rest. `prompt` is what its outputs call the template of their
+    prompt, if they do.
     """
 
     run: str
@@ -75,10 +79,10 @@ class RunSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin(PartOrigin):
-    """Where an edit comes from: the origin of its part, and in what; `undoes`: B lacks what its commit did.
+    """Where an edit comes from: the origin of its part, and in what.
 
-    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both
-    ends.
+    `undoes`: B lacks what its commit did. `ref` is the artifact without a pin (None for outputs),
+    `old` and `new` are the versions at both ends.
     """
 
     ref: str | None
@@ -88,9 +92,10 @@ class Origin(PartOrigin):
 
 @dataclass(frozen=True, slots=True)
 class EditSource:
-    """What one edit is: the diff rule that names it (None for new outputs), all rules that fit, and its origin.
+    """What one edit is: the diff rule that names it, and its origin.
 
-    `findings` are those of the diff that name it.
+    `rule` is None for new outputs; `rules` are all that fit. `findings` are those of the diff that
+    name it.
     """
 
     rule: str | None
@@ -103,7 +108,10 @@ class EditSource:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One edit's share of the mean score and of the pass rate; `error` bounds its standard error, 0 if exact."""
+    """One edit's share of the mean score and of the pass rate.
+
+    `error` bounds its standard error, and is 0 if the share is exact.
+    """
 
     source: EditSource
     share: Fraction
@@ -122,20 +130,21 @@ class QuestionShare:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """The share of one factor, or of several that move together, in the change on the compared questions.
+    """The share of one factor in the change on the compared questions.
 
-    `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest
-    share that any first-or-last order gives, `ci` the 95 % interval for questions like these,
-    `standard_error` that of the mean over questions or groups, `p` the sign-flip mid-p (None where
-    nothing was sampled), `changed` the number of questions in which it differs, `moved` the number
-    of scores that it moved, `claim` what may be concluded. `anchors` is how many questions an
-    estimated share rests on, of the service or of what the outputs did besides; None where it is
-    graded, and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped`
-    counts the verdicts that it has a part in. `detectable` is the smallest share that so many
-    questions show (MDE). `typical` counts the questions, or groups, that it moved down and up, and
-    `verdicts` those whose verdict it turned; None where nothing was sampled, or it is estimated.
-    `noise` is how far the judge's own noise moves a score, where the share is within. `ci_passes`
-    is the 95 % interval of its share of the pass rate, where that was sampled and is no estimate.
+    It may be that of several factors which move together. `share` is of the mean score, `passes` of
+    the pass rate. `order` is the smallest and the largest share that any first-or-last order gives,
+    `ci` the 95 % interval for questions like these, `standard_error` that of the mean over
+    questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the
+    number of questions in which it differs, `moved` the number of scores that it moved, `claim`
+    what may be concluded. `anchors` is how many questions an estimated share rests on, of the
+    service or of what the outputs did besides; None where it is graded, and else `p` of the outputs
+    is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a part
+    in. `detectable` is the smallest share that so many questions show (MDE). `typical` counts the
+    questions, or groups, that it moved down and up, and `verdicts` those whose verdict it turned;
+    None where nothing was sampled, or it is estimated. `noise` is how far the judge's own noise
+    moves a score, where the share is within. `ci_passes` is the 95 % interval of its share of the
+    pass rate, where that was sampled and is no estimate.
     """
 
     members: tuple[FactorName, ...]
@@ -176,7 +185,10 @@ class Factor:
 
 
 def join_names(names: Sequence[FactorName]) -> str:
-    """Return the name of a factor, or the joint name of several: what answered as the judge stands last."""
+    """Return the name of a factor, or the joint name of several.
+
+    What answered as the judge comes last.
+    """
     if len(names) == 1:
         return str(names[0])
     return " + ".join(
@@ -202,7 +214,10 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that one run graded and the other could not: of how many questions, and the first error."""
+    """A check that one run graded and the other could not.
+
+    It says of how many questions, and the first error.
+    """
 
     run: str
     check: str
@@ -213,9 +228,10 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class EmptyCheck:
-    """A check with nothing to grade in one run, which the other graded: on how many questions, and why on the first.
+    """A check with nothing to grade in one run, which the other graded.
 
-    Why is that no calls were recorded, that there is no code, or that the question lists nothing.
+    It says on how many questions, and why on the first. Why is that no calls were recorded, that
+    there is no code, or that the question lists nothing.
     """
 
     run: str
@@ -256,7 +272,10 @@ class Lines:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The lines as people read them, by name; that of failed checks is named after what failed."""
+        """The lines as people read them, by name.
+
+        That of failed checks is named after what failed.
+        """
         kinds = [find_check_kind(one.kind) for one in self.failed_checks]
         if kinds and all(kind.is_judgement for kind in kinds):
             return {**LINE_LABELS, "judge_errors": "judge errors"}
@@ -269,7 +288,10 @@ class Lines:
 
     @property
     def told(self) -> dict[str, LineEffect]:
-        """The lines to tell of: what moved a mean, and what has questions behind it although their mean stood still."""
+        """The lines to report.
+
+        They moved a mean, or have questions behind them although their mean stood still.
+        """
         mix = self.questions
         behind = {
             "mix": (*mix.added, *mix.removed),
@@ -292,12 +314,13 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class OwnShare:
-    """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's rubrics, under B's.
+    """What the outputs themselves did: outputs, input and no answer.
 
-    None where it cannot be told from what another factor did. `passes` is the first of the pass
-    rate, and `typical` the change of the typical question. The 95 % intervals are for questions
-    like these; None where there are too few questions, groups or anchors. What nothing was sampled
-    for has no reach.
+    `shapley` is the Shapley value; `old` is under all of A's rubrics, `new` under B's. None where
+    it cannot be told from what another factor did. `passes` is the first of the pass rate, and
+    `typical` the change of the typical question. The 95 % intervals are for questions like these;
+    None where there are too few questions, groups or anchors. What nothing was sampled for has no
+    reach.
     """
 
     shapley: Fraction | None
@@ -314,10 +337,11 @@ class OwnShare:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The compared questions whose verdict flipped, and by whom: by factor, those that it has a part in.
+    """The compared questions whose verdict flipped, and by whom.
 
-    `mid_p` is McNemar's, of so uneven a part of what was sampled (outputs, inputs, a judge's
-    service): the part of a rubric is no chance. None where nothing was sampled.
+    By factor they are those that it has a part in. `mid_p` is McNemar's, of so uneven a part of
+    what was sampled (outputs, inputs, a judge's service): the part of a rubric is no chance. None
+    where nothing was sampled.
     """
 
     pass_to_fail: tuple[str, ...]
@@ -337,7 +361,10 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class InputEdits:
-    """Of the compared questions that B asks differently: those edited in white space alone, and with other outputs."""
+    """Of the compared questions that B asks differently, how they differ.
+
+    It counts those edited in white space alone, and those with other outputs.
+    """
 
     white_space: int = 0
     other_outputs: int = 0
@@ -345,9 +372,10 @@ class InputEdits:
 
 @dataclass(frozen=True, slots=True)
 class PairsByInput:
-    """The questions that are paired because they ask the same, under other ids: the ids of B by those of A.
+    """The questions that are paired because they ask the same, under other ids.
 
-    `renames` are those that `renames:` can declare: an id that both runs have names two questions.
+    They are the ids of B by those of A. `renames` are those that `renames:` can declare: an id that
+    both runs have names two questions.
     """
 
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -364,7 +392,10 @@ NO_PAIRS = PairsByInput()
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The calls of judges that would tell more apart: factors that move together, and the steps of a judge as well."""
+    """The calls of judges that would tell more apart.
+
+    `calls` are for factors that move together, `steps` for the steps of a judge as well.
+    """
 
     calls: int = 0
     steps: int = 0
@@ -372,7 +403,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAssumption:
-    """That the service behind the judges did not change, of which both runs name the models; `calls` would show it."""
+    """That the service behind the judges did not change.
+
+    Both runs name its models; `calls` would show it.
+    """
 
     served: tuple[str, ...]
     calls: int
@@ -380,9 +414,10 @@ class ServiceAssumption:
 
 @dataclass(frozen=True, slots=True)
 class JudgeNoiseEstimate:
-    """How far judges alone move a change: 95 % stay below `reach`; by reference the measured standard deviations.
+    """How far judges alone move a change: 95 % stay below `reach`.
 
-    Judges that are `unmeasured` have no part in it, so their noise comes on top.
+    `measured` are the measured standard deviations by reference. Judges that are `unmeasured` have
+    no part in it, so their noise comes on top.
     """
 
     reach: float
@@ -392,10 +427,11 @@ class JudgeNoiseEstimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCell:
-    """One output under one rubric, each that of run A or B; `score` is None where unscored or a reply is missing.
+    """One output under one rubric, each that of run A or B.
 
-    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks;
-    of the cells of an audit it is 1 where there are any.
+    `score` is None where it is unscored or a reply is missing. `recorded`: as the run has it, else
+    graded now. `missing` counts the judge calls that it lacks; of the cells of an audit it is 1
+    where there are any.
     """
 
     output: str
@@ -410,8 +446,9 @@ class QuestionCell:
 
 @dataclass(frozen=True, slots=True)
 class MovedQuestion:
-    """A question that some factor moved: by factor and by edit how far, in score and passes; zeros are left out.
+    """A question that some factor moved.
 
+    `shares` and `edits` say by factor and by edit how far, in score and passes; zeros are left out.
     `rows` are those of run A and of run B; `cells` the four of outputs and rubrics, A's first, as
     the shares use them. `is_estimated` says that some of them rest on anchors.
     """
@@ -427,7 +464,9 @@ class MovedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Audit(PageValue):
-    """Why two runs score differently: `delta` is the sum of the shares of all factors and of all lines.
+    """Why two runs score differently.
+
+    `delta` is the sum of the shares of all factors and of all lines.
 
     Attributes:
         a: The first run: `.run`, `.model`, `.score`, `.pass_rate`.

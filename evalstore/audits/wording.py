@@ -57,7 +57,10 @@ _MANY = 100_000  # questions: beyond these nobody asks so many
 
 
 def format_points(share: Fraction | float) -> str:
-    """Format a share of the score in points of a hundred, with sign; without one only what is nothing at all."""
+    """Format a share of the score in points of a hundred, with sign.
+
+    Only what is nothing at all has no sign.
+    """
     return f"{float(share) * 100:+.2f}" if abs(float(share)) > _NOTHING else "0.00"
 
 
@@ -73,7 +76,10 @@ def format_size(share: Fraction | float) -> str:
 
 
 def shorten_claims(text: str, limit: int) -> str:
-    """Return a sentence of several claims, shortened to whole ones: none is shown without the doubt about it."""
+    """Return a sentence of several claims, shortened to whole ones.
+
+    None is shown without the doubt about it.
+    """
     if len(text) <= limit:
         return text
     ends = [found.start() for found in _CLAIM_END.finditer(text, 0, limit - len(", …"))]
@@ -81,7 +87,10 @@ def shorten_claims(text: str, limit: int) -> str:
 
 
 def write_sentence(audit: Audit) -> str:
-    """Return what moved the score in a sentence, and in others which verdicts turned and what else there was."""
+    """Return what moved the score in a sentence.
+
+    Other sentences say which verdicts turned and what else there was.
+    """
     idle = join_phrases(
         [text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score]
     )
@@ -97,7 +106,10 @@ def describe_noise(reach: float) -> str:
 
 
 def _word_unmeasured(audit: Audit) -> str:
-    """Return that the noise of an edited judge was never measured, with the command; empty where it was."""
+    """Return that the noise of an edited judge was never measured, with the command.
+
+    It is empty where it was.
+    """
     judging = (one for one in audit.factors if FactorName.JUDGE in one.members)
     edited = [one for one in judging if (one.share or one.flipped) and one.noise is None]
     causes = (cause for one in edited for cause in one.causes if cause.share or cause.passes)
@@ -113,14 +125,20 @@ def _word_unmeasured(audit: Audit) -> str:
 
 
 def describe_least(effect: float, digits: int) -> str:
-    """Return which changes of a mean some questions show: none where the smallest were beyond 100 points."""
+    """Return which changes of a mean some questions show.
+
+    They show none where the smallest were beyond 100 points.
+    """
     if effect >= 1:
         return "are too few to show any change"
     return f"show only changes of {effect * 100:.{digits}f} points or more"
 
 
 def describe_unscored(audit: Audit) -> str:
-    """Return which runs have no score of their own, and what was not graded; empty where both have one."""
+    """Return which runs have no score of their own, and what was not graded.
+
+    It is empty where both have one.
+    """
     sides = (("A", audit.a), ("B", audit.b))
     return join_phrases(
         [f"{name} has no score ({side.ungraded})" for name, side in sides if side.ungraded]
@@ -150,7 +168,10 @@ def name_prompt(prompt: str) -> str:
 
 
 def write_answer(audit: Audit) -> str:
-    """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
+    """Return whether the outputs are better, as far as these questions tell.
+
+    It says what would tell it.
+    """
     question = _ask_better(audit.a, audit.b)
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
     total = f"it {_word_gain(own)}" if own else "it neither gained nor lost"
@@ -160,9 +181,10 @@ def write_answer(audit: Audit) -> str:
 
 
 def describe_assumption(audit: Audit) -> str:
-    """Return what is taken for granted of the service behind the judges, with the price of knowing it.
+    """Return what is taken for granted of the service behind the judges.
 
-    Empty where nothing rests on it: no outputs changed, and no edit of a judge is more than noise.
+    It has the price of knowing it. Empty where nothing rests on it: no outputs changed, and no edit
+    of a judge is more than noise.
     """
     found = audit.assumption
     changed = [one for one in audit.factors if one.changed]
@@ -185,7 +207,10 @@ def describe_assumption(audit: Audit) -> str:
 
 
 class _Claim(NamedTuple):
-    """What is claimed of outputs: its direction, the words of it alone, and those beside a stronger one."""
+    """What is claimed of outputs: its direction, and the words of it.
+
+    `answer` is it alone, `words` what goes beside a stronger one.
+    """
 
     direction: int
     answer: str
@@ -230,7 +255,10 @@ def _word_answer(audit: Audit) -> str:
 
 
 def describe_selection(found: OutputLikeness) -> str:
-    """Return that only failures were asked again, which is no evidence; empty where that is not so."""
+    """Return that only failures were asked again, which is no evidence.
+
+    It is empty where that is not so.
+    """
     if not found.is_selection:
         return ""
     return (
@@ -244,7 +272,10 @@ def _turns_verdicts(factor: Factor) -> bool:
 
 
 def _list_claims(factor: Factor) -> Iterator[_Claim]:
-    """Yield what may be claimed of a factor, the strongest first: of its mean, its verdicts, its typical question."""
+    """Yield what may be claimed of a factor, the strongest first.
+
+    It is claimed of its mean, its verdicts, or its typical question.
+    """
     if factor.conclusion is Conclusion.SIGNIFICANT:
         gain = _word_own_gain(factor)
         yield _Claim(1 if factor.share > 0 else -1, f": {gain}", gain)
@@ -292,7 +323,10 @@ def describe_moves(found: MoveCounts) -> str:
 
 
 def describe_shown(verdicts: MoveCounts | None, typical: MoveCounts | None) -> str:
-    """Return what is more than chance of a change whose mean may be chance; empty where nothing is."""
+    """Return what is more than chance of a change whose mean may be chance.
+
+    It is empty where nothing is.
+    """
     if verdicts and verdicts.direction:
         return describe_turned(verdicts)
     return describe_moves(typical) if typical and typical.direction else ""
@@ -312,7 +346,10 @@ def _word_own_gain(factor: Factor) -> str:
 
 
 def has_much_emptied(audit: Audit, most: Fraction = MAX_UNGRADED) -> bool:
-    """Whether checks had nothing to grade in one run alone on so many questions that nothing can be said of outputs."""
+    """Whether so much had nothing to grade that nothing can be said of outputs.
+
+    That is checks in one run alone, on many questions.
+    """
     return len(audit.lines.emptied) > most * audit.b.questions
 
 
@@ -339,7 +376,10 @@ def _word_same_outputs(audit: Audit) -> str:
 
 
 def _word_changed_questions(audit: Audit) -> str:
-    """Return that no question was asked twice, so that nothing tells its edit from what answered it."""
+    """Return that no question was asked twice.
+
+    So nothing tells its edit from what answered it.
+    """
     edits = audit.input_edits
     count = (
         f"all {audit.common:,}" if edits.white_space == audit.common else f"{edits.white_space:,}"
@@ -353,14 +393,20 @@ def _word_changed_questions(audit: Audit) -> str:
 
 
 def _name_change(audit: Audit, model: str, prompt: str, outputs: str) -> str:
-    """Return which of three names what answered differently: the model, the prompt, or nothing that the runs name."""
+    """Return which of three names what answered differently.
+
+    It is the model, the prompt, or nothing that the runs name.
+    """
     if audit.a.model != audit.b.model:
         return model
     return prompt if has_other_prompt(audit.a, audit.b) else outputs
 
 
 def _name_changed_questions(audit: Audit) -> str:
-    """Return what moved the questions that were asked differently: their edit, and who answered them."""
+    """Return what moved the questions that were asked differently.
+
+    That is their edit, and who answered them.
+    """
     is_blank = audit.input_edits.white_space == len(audit.input_changed)
     edit = f"{_PHRASES[FactorName.INPUT]}{' (white space alone)' if is_blank else ''}"
     who = _name_change(audit, "another model", "another prompt", "new outputs")
@@ -402,7 +448,10 @@ def _word_span(factor: Factor) -> str:
 
 
 def _word_price(audit: Audit) -> str:
-    """Return what would grade shares that their anchors cannot tell apart; empty where they can, or nothing would."""
+    """Return what would grade shares that their anchors cannot tell apart.
+
+    It is empty where they can, or where nothing would.
+    """
     has_doubt = any(
         one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors
     )
@@ -432,7 +481,10 @@ def _word_change(audit: Audit, idle: str) -> str:
 
 
 def _word_change_of(factor: Factor) -> str:
-    """Return what a factor without a share did: it moved questions up and down alike, or none of them."""
+    """Return what a factor without a share did.
+
+    It moved questions up and down alike, or none of them.
+    """
     name = join_phrases([_NAMES[one] for one in factor.members])
     if not factor.moved and (cancelled := describe_cancelled(factor.causes)):
         return f"{name} changed ({cancelled})"
@@ -466,7 +518,10 @@ def describe_pairs(pairs: PairsByInput) -> Iterator[str]:
 
 
 def describe_renames(dataset: str, pairs: PairsByInput) -> str:
-    """Return what to write so that the pairs are declared, and why that cannot be where an id means two questions."""
+    """Return what to write so that the pairs are declared.
+
+    Where an id means two questions, it says why that cannot be.
+    """
     names, taken = pairs.renames, pairs.count - len(pairs.renames)
     shown = [
         f"{json.dumps(old)}: {json.dumps(new)}" for old, new in [*names.items()][:_SHOWN_RENAMES]
@@ -550,7 +605,10 @@ def _word_factor(factor: Factor, audit: Audit, *, by_rubric: bool) -> str:
 
 
 def _word_people(factor: Factor) -> str:
-    """Return who made the edits that moved something, where that is one person or a few and all are known."""
+    """Return who made the edits that moved something.
+
+    It does so where that is one person or a few and all are known.
+    """
     causes = [one for one in factor.causes if one.share or one.passes]
     origins = [one.source.origin for one in sorted(causes, key=lambda one: -abs(one.share))]
     is_noise = factor.noise is not None
@@ -566,7 +624,10 @@ def _word_people(factor: Factor) -> str:
 
 
 def _name_doubt(factor: Factor) -> str:
-    """Return what else than a factor it may have been: chance, or the other part of what was estimated."""
+    """Return what else than a factor it may have been.
+
+    That is chance, or the other part of what was estimated.
+    """
     if not factor.anchors or not factor.ci or factor.ci[0] <= 0 <= factor.ci[1]:
         return "chance"
     return (
@@ -593,7 +654,10 @@ def _word_name(name: FactorName, factor: Factor) -> str:
 
 
 def _word_rubrics(audit: Audit) -> str:
-    """Return what the own share is under each rubric, where that differs by more than half of the larger."""
+    """Return what the own share is under each rubric.
+
+    It does so where that differs by more than half of the larger.
+    """
     own, factors = audit.own, audit.factors
     if (
         own.old is None
@@ -660,7 +724,10 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
 
 
 def describe_empty_checks(lines: Lines) -> str:
-    """Return which checks had nothing to grade in one run: `tools with nothing to grade in B on 4 questions`."""
+    """Return which checks had nothing to grade in one run.
+
+    An example: `tools with nothing to grade in B on 4 questions`.
+    """
     first, *others = lines.empty_checks or [None]
     count = count_noun(len(lines.emptied), "question")
     if first is None:
@@ -678,9 +745,10 @@ def _word_silence(lines: Lines) -> str:
 
 
 def _describe_flips(audit: Audit) -> str:
-    """Return the verdicts that factors without a share had a part in, and all that had one; empty where there are none.
+    """Return the verdicts that factors without a share had a part in.
 
-    Whoever turned the most comes first.
+    All that had one are named; it is empty where there are none. Whoever turned the most comes
+    first.
     """
     flips = audit.flips
     silent = [factor.name for factor in audit.factors if factor.flipped and not factor.share]
