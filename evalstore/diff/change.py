@@ -162,8 +162,8 @@ class RubricEffect(NamedTuple):
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
     errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
     answer that were looked at; `texts` those that move, the best first, with how far each rises at
-    least (falls, below 0) whatever the judges say, if it must; `list_goals` lists some of the answers
-    that move.
+    least (falls, below 0) whatever the judges say, if it must; `list_goals` lists some of the
+    answers that move.
     """
 
     moves: bool

@@ -23,8 +23,8 @@ _FIRST_KEYS = ("id", "version", "title", "kind", "input")
 def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an artifact's mapping in its one spelling; None where it cannot be read.
 
-    What two spellings of one artifact share is the same: key order, the order of checks, questions and
-    sets, defaults.
+    What two spellings of one artifact share is the same: key order, the order of checks, questions
+    and sets, defaults.
     """
     data = make_plain(value)
     # The kind shows in the keys, as in `ComparedDocument`.

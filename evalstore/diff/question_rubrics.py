@@ -33,7 +33,8 @@ class RubricReads:
     """The parts of a question that a rubric reads, each with its reader, "" for own checks.
 
     `value_keys` are the keys that checks take values from; `judged_keys` those that judges are
-    sent; `sources` the keys behind the parameters of checks, by the check's index and the parameter.
+    sent; `sources` the keys behind the parameters of checks, by the check's index and the
+    parameter.
     """
 
     ref: str

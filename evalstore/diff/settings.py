@@ -28,8 +28,7 @@ class ComparisonSettings:
     """The settings of one comparison.
 
     `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by
-    fingerprint;
-    `locked` are the references that evalstore.lock holds, as they are written.
+    fingerprint; `locked` are the references that evalstore.lock holds, as they are written.
     """
 
     profile: Profile = Profile.SCORE

@@ -87,13 +87,12 @@ PLACES = frozenset(
 class FileFormat:
     """What a file is: its `name` in words, the containers that hold it, and how its keys tell it.
 
-    `files` are the kinds of files that its `tool` writes.
-    `read_entries` reads its outputs, with what was recorded of each where it `has_verdicts`;
-    `has_outputs` is false where the answers themselves are not kept. `read_facts` reads what the
-    file says of itself. `has_rows`: a file can be cut between its rows, and `read_entries` takes a
-    span of it, too. `migrates` names the format by which `evalstore migrate` takes it. `advise`
-    says by the keys of a file what to do with one that cannot be read; one that `is_container` is
-    known by its first bytes, whatever is in it.
+    `files` are the kinds of files that its `tool` writes. `read_entries` reads its outputs, with
+    what was recorded of each where it `has_verdicts`; `has_outputs` is false where the answers
+    themselves are not kept. `read_facts` reads what the file says of itself. `has_rows`: a file can
+    be cut between its rows, and `read_entries` takes a span of it, too. `migrates` names the format
+    by which `evalstore migrate` takes it. `advise` says by the keys of a file what to do with one
+    that cannot be read; one that `is_container` is known by its first bytes, whatever is in it.
     """
 
     name: str

@@ -31,8 +31,8 @@ def open_recorded(
     """Return the run that a file of another tool records, and its rows, which may be read once.
 
     With a `choice`, the outputs of one series: `RefusedError` where it leaves several. Without, all
-    of them: a question of several series is named with the one that it belongs to, each series has a
-    mean, and the run has none.
+    of them: a question of several series is named with the one that it belongs to, each series has
+    a mean, and the run has none.
     """
     read: Callable[[], Iterator[OutputEntry]] = partial(shape.require_reader(), path)
     if choice is not None:

@@ -55,8 +55,7 @@ class RunView:
 
     A question with samples has a row for each. Rows that fail stand first, then those without a
     score, each from the lowest score up; equal ones in the order of the run. `histogram` counts the
-    scores that were asked for in tenths,
-    1 among those of the last.
+    scores that were asked for in tenths, 1 among those of the last.
     """
 
     run: Run
@@ -71,8 +70,8 @@ class RunView:
 class RunReader:
     """Reads once and counts the outputs of a run that `choice` has, in the order of the file.
 
-    `found` and `total` are those so far: after an output was read, `total` is its number in the run,
-    and `stored` how many of the run's outputs are in its record, and not their scores alone.
+    `found` and `total` are those so far: after an output was read, `total` is its number in the
+    run, and `stored` how many of the run's outputs are in its record, and not their scores alone.
     Raises `RefusedError` at the end for a question or a check that the run does not have, with the
     nearest name.
     """

@@ -81,7 +81,8 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
 def compute_span_sha256(path: Path, span: OutputSpan) -> str:
     """Return the SHA-256 of a span's bytes now.
 
-    A span of the whole file goes to its end; where the file has become shorter, only the rest counts.
+    A span of the whole file goes to its end; where the file has become shorter, only the rest
+    counts.
     """
     found = hashlib.sha256()
     with open_user_file(path) as file:

@@ -162,9 +162,8 @@ class CheckSummary:
     `errors` are those of the unscored that could not be graded; the others had nothing to grade.
     `partial` are those of the scored in which a check of a composite's rubric could not be graded,
     `hollow` those of the others in which one had nothing to grade. `left_out` are those of the
-    unscored whose output has a score by its other checks.
-    `error_ids` are the questions of both, in the order of the outputs. Samples of a question count
-    one by one.
+    unscored whose output has a score by its other checks. `error_ids` are the questions of both, in
+    the order of the outputs. Samples of a question count one by one.
     """
 
     mean: Fraction | None
@@ -208,8 +207,9 @@ class SeriesMean:
     """One configuration of a file that holds several: its mean score over so many questions.
 
     `difference` is its mean less that of the configuration it is held against, over the `common`
-    questions that both have; None of that one itself, which `is_baseline`, and where they have none.
-    `only` has the names that choose it alone, by what they name (`configuration`, `model`, `prompt`).
+    questions that both have; None of that one itself, which `is_baseline`, and where they have
+    none. `only` has the names that choose it alone, by what they name (`configuration`, `model`,
+    `prompt`).
     """
 
     name: str

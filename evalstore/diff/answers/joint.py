@@ -188,8 +188,7 @@ def list_joint_answers(
     """Return what both rubrics can answer together; None where the ways are too many.
 
     `table` is complete and over the `languages`; a check whose languages are not among them is a
-    free variable.
-    `load` reads the judges that are asked.
+    free variable. `load` reads the judges that are asked.
     """
     checks = _list_variables(states, numbers)
     places = {language: place for place, language in enumerate(languages)}

@@ -29,8 +29,7 @@ class EditScript:
     """The rubric as edited so far (`current`) and its `goal`; paired checks share a token.
 
     All patterns that are compared on the way spend steps of one budget, and all schemas of another;
-    `load` reads what
-    a check refers to.
+    `load` reads what a check refers to.
     """
 
     current: RubricState

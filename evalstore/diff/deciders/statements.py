@@ -1,8 +1,8 @@
 """A judge's statements as a sum: which lists make one score, and how far an edit moves it.
 
-An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 + c/3,
-after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever scores the judges give, that is from -1/3 to
-1/3. A statement of which they say that it is not applicable is left out of both sums.
+An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 +
+c/3, after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever scores the judges give, that is from
+-1/3 to 1/3. A statement of which they say that it is not applicable is left out of both sums.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def bound_statements_shift_scored(change: Change) -> Fraction | None:
 def yield_replies(change: Change) -> Iterator[dict[str, Fraction]]:
     """Yield replies on each text by which the check's score moves, those to show first.
 
-    The edited texts are where they move it most, one way and then the other; of the others none, one,
-    or more say no.
+    The edited texts are where they move it most, one way and then the other; of the others none,
+    one, or more say no.
     """
     old, new = _read_scores(change)
     if old is None or new is None:

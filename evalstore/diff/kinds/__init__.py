@@ -1,11 +1,10 @@
 """What a comparison knows of each check kind: one module a kind, with one value `KIND`.
 
 To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names
-it, and what grading knows of it, its `CheckKind` says.
-An edit of a parameter falls under the rule that its `Param` names: rules for limits
-(`format-changed` for lengths, `markdown-bound-changed` for structure) and for case
-(`match-case-changed`) serve any kind. The readers of parameters bring a value to its one spelling,
-or refuse what the schema refuses.
+it, and what grading knows of it, its `CheckKind` says. An edit of a parameter falls under the rule
+that its `Param` names: rules for limits (`format-changed` for lengths, `markdown-bound-changed` for
+structure) and for case (`match-case-changed`) serve any kind. The readers of parameters bring a
+value to its one spelling, or refuse what the schema refuses.
 """
 
 from __future__ import annotations
@@ -144,10 +143,9 @@ class Param:
     `rule` is that of an edit of the whole value, `items` those of an item of a list that is added
     and removed, `rewording` that of one item exchanged for another; `edits` finds the changes
     itself. Without any of them an edit is unclassified, and major. `comes_first(old, new)` says
-    that the parameter is edited before the others, and else
-    after them: under which values of the others an edit is compared decides how much can be proved.
-    `is_set`: neither order nor repetition counts. `reads_sources`: `edits` knows the key of a
-    question, too.
+    that the parameter is edited before the others, and else after them: under which values of the
+    others an edit is compared decides how much can be proved. `is_set`: neither order nor
+    repetition counts. `reads_sources`: `edits` knows the key of a question, too.
     """
 
     default: Any
@@ -216,14 +214,13 @@ class ComparedKind:
     (unscored, error). `question_parts`: pointers to what it reads of a question;
     `fill_from_reference(check, row)` returns the parameters that ask for the same as these (None:
     the parameter goes). `sample_texts`: outputs that may tell two forms of it apart, one that
-    passes first; `ungraded_texts`: outputs beyond its limits, on any machine.
-    `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
-    share of, 0 where that is not known. `passes_all`: whatever it grades scores 1. `simplify`:
-    parameters that answer alike on every output.
-    `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of
-    each, nothing where a question says so. `reads_threshold`: its threshold moves its score, not
-    its verdict alone. `asks_judges`, `reads_more_than_text`: no text alone shows that it moves.
-    `cost`: what grading one output costs, of the budget for witnesses.
+    passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
+    for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is
+    not known. `passes_all`: whatever it grades scores 1. `simplify`: parameters that answer alike
+    on every output. `signs`: 1 where its score rises with what its judges say, -1 where it falls;
+    both where some of each, nothing where a question says so. `reads_threshold`: its threshold
+    moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`: no text alone
+    shows that it moves. `cost`: what grading one output costs, of the budget for witnesses.
 
     `text_score`: the score as a function of the languages that a text is in, None where these are
     not known. `found_language`: the texts in which it finds what it looks for, and `step_limit`

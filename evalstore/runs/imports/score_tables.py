@@ -1,9 +1,9 @@
 """Reads tables of results that pandas writes for MLflow and Ragas: a column for each metric.
 
-A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows. MLflow
-has a column `NAME/value` for what a scorer found and for what was expected, which only its
-`assessments` tell apart, and `NAME/error_message` where a scorer raised. Measured with mlflow 3.17.2
-(`mlflow.genai.evaluate` and `mlflow.models.evaluate`).
+A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows.
+MLflow has a column `NAME/value` for what a scorer found and for what was expected, which only its
+`assessments` tell apart, and `NAME/error_message` where a scorer raised. Measured with mlflow
+3.17.2 (`mlflow.genai.evaluate` and `mlflow.models.evaluate`).
 """
 
 from __future__ import annotations

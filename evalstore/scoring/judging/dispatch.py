@@ -35,10 +35,9 @@ def ask_all(
 ) -> Failures:
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
-    Replies with numbers up to `since` do not count: their calls are asked again.
-    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when
-    all further calls would fail too. A reply is in the cache the moment it comes, whatever ends
-    this.
+    Replies with numbers up to `since` do not count: their calls are asked again. `on_reply` gets
+    the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls
+    would fail too. A reply is in the cache the moment it comes, whatever ends this.
     """
     failures: Failures = {}
     problems: dict[str, str] = {}  # each text once in memory, however many calls have it
