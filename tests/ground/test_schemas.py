@@ -114,6 +114,7 @@ def test_a_schema_may_refer_to_itself_where_it_looks_deeper() -> None:
         ({"uniqueItems": True}, [1, True, "1", [1], {"a": 1}, ["n", "1/1"], None], [1, Decimal("1.0")]),
         ({"uniqueItems": True}, [{"a": 1}, {"a": True}], [{"a": 1, "b": 2}, {"b": 2, "a": Decimal("1.00")}]),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "maximum": 1, "exclusiveMaximum": True}, 0, 1),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 1, Decimal("1.0")),
         ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{}], "additionalItems": False}, [1], [1, 2]),
         ({"format": "email"}, "anything", None),
         (True, 1, None),

@@ -142,8 +142,8 @@ class Guard:
     """The steps that a schema's check, and each instance, may take, and who reads the patterns.
 
     A step is about the application of one keyword; how many an instance takes is the same on every
-    machine. With `literal`, an integer is what is written as one: JSON Schema takes 2.0, which the
-    code behind our schemas need not.
+    machine. With `literal`, an integer is what is written as one: JSON Schema takes 2.0 since
+    draft-06, which the code behind our schemas need not.
     """
 
     steps: float

@@ -178,7 +178,9 @@ def make_validator_class(dialect: Any, *, literal: bool) -> Any:
         elif name != "format":  # an annotation, which takes no step
             table[name] = _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
     types = dialect.TYPE_CHECKER
-    types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
+    # Under draft-04, 1.0 is no integer.
+    if not literal and dialect is not validators.Draft4Validator:
+        types = types.redefine("integer", lambda _, value: _is_integer(value))
     extend: Any = validators.extend  # has no types
     validator_class = extend(dialect, table, type_checker=types)
     # The library's `evolve` chooses another class by a part's `$schema`, and so the library's
