@@ -52,7 +52,7 @@ COUNTED = {
     "model-graded-closedqa": (11, 0),
     "model-graded-factuality": (1, 0),
     "not-contains": (0, 1),
-    "regex": (48, 16),
+    "regex": (56, 8),
     "rouge-n": (0, 6),
     "select-best": (0, 1),
     "several": (35, 21),

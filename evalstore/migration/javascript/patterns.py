@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from evalstore.migration.javascript.values import SPACE
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # The tokens of JavaScript's patterns without the flags u, v and y, one a match.
 _TOKEN = re.compile(
@@ -25,6 +26,9 @@ _EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
 _LOOKS = frozenset({"(?=", "(?!"})
 _ANYTHING = frozenset(f"[\\{one}\\{other}]" for one, other in ("sS", "Ss", "dD", "Dd", "wW", "Ww"))
 _LETTERS = frozenset("nrtfv")
+# Letters that an escape leaves as they are.
+_IDLE_LETTERS = frozenset("aeghijlmopqyzACEFGHIJKLMNOPQRTUVXYZ")
+_FLAGS = frozenset("dgimsuvy")
 _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
 # A class of nothing and one of everything, and what is plain text by itself.
 _ODD = {"[]": "(?!)", "[^]": "[\\s\\S]", "{": "\\{", "}": "\\}", "]": "\\]"}
@@ -92,6 +96,14 @@ def find_syntax_error(pattern: str) -> str:
         # What the opening of a group says, such as `?:`, repeats nothing.
         repeatable = not (text.startswith("(") or text == "|" or match["repeat"])
     return "a group is not closed" if depth else ""
+
+
+def find_flag_error(flags: str) -> str:
+    """Return why JavaScript takes no pattern with these flags; empty for none."""
+    odd = sorted({flag for flag in flags if flag not in _FLAGS or flags.count(flag) > 1})
+    if odd:
+        return f"the flags {make_excerpt(''.join(odd), SHORT_EXCERPT)} are unknown, or come twice"
+    return "it has both flags u and v" if {"u", "v"} <= {*flags} else ""
 
 
 def _translate_tokens(pattern: str, flags: str, *, is_plane_enough: bool) -> Iterator[str | None]:
@@ -199,7 +211,15 @@ def _translate_escape(text: str, *, many: bool) -> str | None:
         return f"[^{_SETS[text.lower()]}]" if many else None
     if text == "b" or text[0] in _LETTERS or (text[0] in "xu" and not _is_surrogate(text)):
         return f"\\{text}"
-    return re.escape(text) if text.isascii() and not text.isalnum() and text != "_" else None
+    if not _is_itself(text):
+        return None
+    return text if text.isalpha() else re.escape(text)
+
+
+def _is_itself(escaped: str) -> bool:
+    """Whether a character means nothing but itself behind a backslash."""
+    is_word = escaped.isalnum() or escaped == "_"
+    return escaped.isascii() and (not is_word or escaped in _IDLE_LETTERS)
 
 
 def _translate_class(text: str, *, many: bool) -> str | None:
@@ -224,7 +244,9 @@ def _translate_class_item(text: str) -> str | None:
         return "\\x08"
     if inner[0] in _LETTERS or (inner[0] in "xu" and not _is_surrogate(inner)):
         return text
-    return f"\\{inner}" if inner.isascii() and not inner.isalnum() and inner != "_" else None
+    if not _is_itself(inner):
+        return None
+    return inner if inner.isalpha() else f"\\{inner}"
 
 
 def _has_set_in_range(items: list[str | None]) -> bool:

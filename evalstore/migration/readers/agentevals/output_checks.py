@@ -9,7 +9,12 @@ from typing import Any
 
 from evalstore.languages.patterns import compile_pattern, find_dialect_difference
 from evalstore.migration.extraction import MigrationNote
-from evalstore.migration.javascript.patterns import find_syntax_error, translate_pattern
+from evalstore.migration.javascript.patterns import (
+    escape_literals,
+    find_flag_error,
+    find_syntax_error,
+    translate_pattern,
+)
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import (
     Check,
@@ -32,6 +37,9 @@ _NEVER_COMPILES = (
     "says nothing, and it never matches here"
 )
 _FLAGS = "ims"
+_UNICODE_FLAGS = "uv"
+# The pattern is tried at the beginning alone.
+_STICKY = "y"
 # Paths of JSON fields: names behind dots, indexes in brackets.
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
@@ -106,16 +114,13 @@ def read_pattern(part: SuitePart) -> GradingTerms:
         return part.enter("value").skip("its value is not text")
     if open_ := describe_open_places(value, part.scope):
         return part.set_aside(open_)
-    if error := find_syntax_error(value):
+    if error := find_syntax_error(value) or find_flag_error(flags):
         remark = _NEVER_COMPILES.format(make_excerpt(value, SHORT_EXCERPT), error)
         note = MigrationNote((*part.pointer, "value"), MigrationOutcome.MIGRATED, remark)
         return part.grade(dict(_NEVER)) + GradingTerms(notes=(note,))
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
-    unknown_flags = "".join(
-        sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1})
-    )
-    # Other flags are not translated, and JavaScript rejects repeated ones: no translation is exact.
-    exact = None if unknown_flags else translate_pattern(value, known_flags)
+    unknown_flags = "".join(flag for flag in _UNICODE_FLAGS if flag in flags)
+    exact = None if unknown_flags else translate_pattern(escape_literals(value), known_flags)
     pattern, own_flags = exact or (value, known_flags)
     if isinstance(problem := compile_pattern(pattern, own_flags), str):
         return part.set_aside(f"it is not a pattern that evalstore can run: {problem}")
@@ -123,12 +128,13 @@ def read_pattern(part: SuitePart) -> GradingTerms:
         "kind": "regex",
         "pattern": pattern,
         **({"flags": own_flags} if own_flags else {}),
+        **({"mode": "match"} if _STICKY in flags else {}),
     }
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return part.grade(check)
     why = "it has words that JavaScript and Python read otherwise"
     if unknown_flags:
-        why = f"the flags {make_excerpt(unknown_flags, SHORT_EXCERPT)} are unknown, or come twice"
+        why = f"with the flag {unknown_flags} its words mean something else there"
     return part.grade(check, _AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT), why))
 
 
