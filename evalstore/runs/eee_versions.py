@@ -7,7 +7,7 @@ format's own converters write nulls where its schemas have none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, product
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ _REQUIRED = (
     "answer_attribution",
     "evaluation",
 )
-# Of a mapping, or of each mapping in a list.
+# Of a mapping, or of each mapping in a list; a dot leads into another one.
 _REQUIRED_INSIDE = {
     "input": ("raw", "reference"),
     "evaluation": ("score", "is_correct"),
@@ -44,6 +44,15 @@ _REQUIRED_INSIDE = {
     ),
     "interactions": ("turn_idx", "role"),
     "messages": ("turn_idx", "role"),
+    "interactions.tool_calls": ("id", "name"),
+    "messages.tool_calls": ("id", "name"),
+}
+# Of which a row of a type has one; the conversation has two names.
+_CONVERSATION = ("interactions", "messages")
+_REQUIRED_BY_TYPE = {
+    "single_turn": ("output",),
+    "multi_turn": _CONVERSATION,
+    "agentic": _CONVERSATION,
 }
 # Labels are spelled with and without the prefix, and drafts of the format left out the patch.
 _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
@@ -224,12 +233,22 @@ def find_row_gaps(row: Record) -> str:
     if "metrics" in row or "response" in row:
         return ""
     gaps = [key for key in _REQUIRED if key not in row]
-    for name, keys in _REQUIRED_INSIDE.items():
-        inner = row.get(name)
-        parts = inner if isinstance(inner, list) else [inner]
-        holders = [part for part in parts if isinstance(part, dict)]
-        gaps += [f"{name}.{key}" for key in keys if any(key not in part for part in holders)]
+    for path, keys in _REQUIRED_INSIDE.items():
+        holders = [part for part in _list_parts(row, path.split(".")) if isinstance(part, dict)]
+        gaps += [f"{path}.{key}" for key in keys if any(key not in part for part in holders)]
+    one_of = _REQUIRED_BY_TYPE.get(str(row.get("interaction_type")), ())
+    gaps += [" or ".join(one_of)] if one_of and not row.keys() & {*one_of} else []
     return f"it lacks {', '.join(gaps)}, which every published schema requires" if gaps else ""
+
+
+def _list_parts(value: Any, steps: Sequence[str]) -> list[Any]:
+    """Return what is at the end of some keys, through each item of the lists between."""
+    items = value if isinstance(value, list) else [value]
+    if not steps:
+        return items
+    holders = [item for item in items if isinstance(item, dict)]
+    inner = (_list_parts(item.get(steps[0]), steps[1:]) for item in holders)
+    return [*chain.from_iterable(inner)]
 
 
 def find_aggregate_doubt(record: Record) -> str:

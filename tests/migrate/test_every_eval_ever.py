@@ -357,12 +357,16 @@ REQUIRED = [
     "evaluation.score",
     "evaluation.is_correct",
 ]
-PARTS = {
-    "token_usage": {"input_tokens": 1, "output_tokens": 1},
-    "answer_attribution": [{"turn_idx": 0, "source": "output.raw", "extracted_value": "A", "is_terminal": True}],
-    "messages": [{"role": "user", "content": "?"}],
+LACKING = {
+    "token_usage.total_tokens": {"input_tokens": 1, "output_tokens": 1},
+    "answer_attribution.extraction_method": [
+        {"turn_idx": 0, "source": "output.raw", "extracted_value": "A", "is_terminal": True}
+    ],
+    "messages.turn_idx": [{"role": "user", "content": "?"}],
+    "messages.tool_calls.id": [{"turn_idx": 1, "role": "assistant", "tool_calls": [{"name": "find"}]}],
+    "interactions or messages": "multi_turn",
+    "output": "single_turn",
 }
-LACKING = ["token_usage.total_tokens", "answer_attribution.extraction_method", "messages.turn_idx"]
 
 
 @pytest.mark.parametrize("key", REQUIRED)
@@ -381,8 +385,11 @@ def test_a_row_says_which_required_key_it_lacks(key: str) -> None:
 
 @pytest.mark.parametrize("key", LACKING)
 def test_a_row_says_which_required_key_a_part_of_it_lacks(key: str) -> None:
-    name = key.partition(".")[0]
-    written = row() | {name: PARTS[name]}
+    part = LACKING[key]
+    name = "interaction_type" if isinstance(part, str) else key.partition(".")[0]
+    written = row() | {name: part}
+    if isinstance(part, str):
+        del written["output"]
     source = LegacySource(read_json(write_json([written]), "rows.jsonl"), "rows.jsonl", "", lambda _: None)
     (case,) = run_reader(source, TABLE).cases
     assert f"it lacks {key}, which every published schema requires" in "; ".join(case.reasons)
