@@ -26,7 +26,7 @@ from evalstore.model import Kind
 
 APART = "some of its parts are set aside, each reported by itself"
 _UNSCORED = (
-    "nothing that grades its cases can be said here{}: a dataset of them would score nothing, so "
+    "nothing that grades its cases can be said here ({}): a dataset of them would score nothing, so "
     "none is written"
 )
 
@@ -111,13 +111,12 @@ def read_rows(
 
 def refuse_unscored(extraction: Extraction) -> Extraction:
     """Return an extraction; it refuses a suite as a whole of which nothing is graded."""
-    cases = extraction.usable_cases
-    is_graded = any(not case.scores_nothing for case in cases)
-    if extraction.dataset is None or is_graded or not cases:
+    why = next((case.why_unscored for case in extraction.cases if case.why_unscored), "")
+    is_graded = any(not case.why_unscored for case in extraction.usable_cases)
+    if is_graded or not why:
         return extraction
-    why = next((note.reason for case in cases for note in case.notes), "")
-    reason = _UNSCORED.format(f" ({why})" if why else "")
-    return refuse_source(extraction.dialect, (), reason, len(cases))
+    reason = _UNSCORED.format(why)
+    return refuse_source(extraction.dialect, (), reason, len(extraction.cases))
 
 
 def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = None) -> Extraction:

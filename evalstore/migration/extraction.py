@@ -142,8 +142,8 @@ class LegacyCase:
     `raw` is the case as the file has it. `outcome` is that of the case itself, with `reasons` for
     it; `remarks` say what changes no verdict, `notes` are on its parts. `unseen` are inputs that
     the legacy grader shows its judge and no template here does. `document` is the companion file
-    that the pointer refers to, where it is not the source. `scores_nothing`: what grades it is all
-    set aside.
+    that the pointer refers to, where it is not the source. `why_unscored` says why all that grades
+    it is set aside; empty where something is not.
     """
 
     pointer: Pointer
@@ -156,7 +156,7 @@ class LegacyCase:
     document: Document | None = None
     remarks: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    scores_nothing: bool = False
+    why_unscored: str = ""
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -116,3 +116,34 @@ def test_strict_lets_through_the_losses_that_are_named(cli: Any, tmp_path: Path)
     wrong = run("--strict", "--allow", "other-prompt")
     assert (wrong.code, "did you mean another-prompt?" in wrong.err) == (2, True)
     assert run("--allow", "lossy").code == 2
+
+
+UNSCORED: dict[str, tuple[Any, str]] = {
+    "promptfoo": (
+        {
+            "prompts": ["{{q}}"],
+            "providers": ["openai:gpt-4"],
+            "tests": [{"vars": {"q": "?"}, "assert": [{"type": "python", "value": "grade(output)"}]}] * 2,
+        },
+        "code decides",
+    ),
+    "skill_creator": (
+        {"evals": [{"id": 1, "prompt": "?", "expectations": [{"type": "file_exists", "path": "x"}]}]},
+        "a statement of file_exists",
+    ),
+    "module_docs": (
+        {"module": "m", "evals": [{"id": "e", "mode": "execution", "prompt": "Do it.", "verify": "v.sh"}]},
+        "a script decides",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSCORED)
+def test_a_suite_that_only_code_grades_is_refused_and_leaves_no_dataset(name: str, tmp_path: Path) -> None:
+    value, why = UNSCORED[name]
+    (tmp_path / "source.json").write_text(json.dumps(value))
+    report = migrate(tmp_path / "source.json", into=tmp_path / "store")
+    (entry,) = report.entries
+    assert entry.outcome is MigrationOutcome.REFUSED
+    assert f"can be said here ({why}" in (entry.reason or "")
+    assert report.written == ()

@@ -106,7 +106,8 @@ def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
     if not all(raw.get(name) == value for name, value in script.get("where", {}).items()):
         script = {}
     if script and raw.get(script["key"]):
-        return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))
+        decides, why = script["decides"], script["why_unscored"]
+        return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (decides,), why_unscored=why)
     readings = {row.key: read_value(raw[row.key], row) for row in table.checks if row.key in raw}
     outcome = find_worst_outcome(reading.outcome for reading in readings.values())
     reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)

@@ -209,7 +209,7 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
         tuple(checks.notes),
         remarks=remarks,
         unseen=(_RUN_FILES,),
-        scores_nothing=bool(checks.leftovers and not checks.by_id),
+        why_unscored="" if checks.by_id else next((note.reason for note in checks.notes), ""),
     )
 
 

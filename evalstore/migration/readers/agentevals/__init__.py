@@ -314,7 +314,7 @@ def _read_case(
         own,
         place.document,
         remarks=notes_before,
-        scores_nothing=bool(grading.unmapped and not grading.terms),
+        why_unscored="" if grading.terms else next((note.reason for note in own), ""),
     )
     return _CaseResult(case, (*judges.values(), *result.inner), shared)
 

@@ -199,12 +199,10 @@ def _read_test(
         reasons = (_STOPS.format(stop),)
         return _TestResult(replace(case, outcome=MigrationOutcome.REFUSED, reasons=reasons))
     except UnsayableError as unsayable:
-        reasons = (_UNSAYABLE.format(unsayable),)
-        return _TestResult(replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons))
+        return _TestResult(_set_aside(case, _UNSAYABLE, str(unsayable)))
     if grading.is_unsaid:
         why = "; ".join(dict.fromkeys(item["reason"] for item in grading.leftovers))
-        reasons = (_NONE_SAID.format(why),)
-        return _TestResult(replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons))
+        return _TestResult(_set_aside(case, _NONE_SAID, why))
     rubric = _draft_rubric(grading, test, suite)
     question, remarks = _build_question(test, number, suite, prompts)
     losses = tuple(dict.fromkeys(grading.losses))
@@ -223,6 +221,12 @@ def _read_test(
         remarks=tuple(dict.fromkeys(said)),
     )
     return _TestResult(read, grading.drafts, [note for note in grading.notes if note not in own])
+
+
+def _set_aside(case: LegacyCase, said: str, why: str) -> LegacyCase:
+    """Return a case of which nothing is scored; `said` is a sentence with a place for why."""
+    reasons = (said.format(why),)
+    return replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons, why_unscored=why)
 
 
 def _is_within(pointer: Pointer, place: Pointer) -> bool:
