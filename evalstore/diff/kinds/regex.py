@@ -78,9 +78,7 @@ def _build_language(params: Params) -> RegexTree:
 
 
 def _find_step_limit(params: Params) -> object:
-    expression = _read_expression(params)
-    matcher = compile_matcher(*expression)
-    return expression if isinstance(matcher, str) else matcher.ordinary_length
+    return pattern_comparison.find_step_limit(_read_expression(params))
 
 
 KIND = ComparedKind(

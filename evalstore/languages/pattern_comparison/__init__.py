@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         LanguageRelation,
         compare_languages,
         compare_patterns,
+        find_step_limit,
     )
     from evalstore.languages.pattern_comparison.languages import (
         Expression,
@@ -90,6 +91,7 @@ __all__ = [
     "compare_patterns",
     "count_visible",
     "find_memberships",
+    "find_step_limit",
 ]
 
 # An edit that touches no pattern needs none of it.
@@ -102,7 +104,7 @@ __getattr__ = import_lazily(
                 "LanguageComparison",
                 "LanguageRelation",
             ),
-            *("compare_languages", "compare_patterns"),
+            *("compare_languages", "compare_patterns", "find_step_limit"),
         ),
         ".languages": (
             *("Expression", "build_complement", "build_group_language", "build_pattern_language"),

@@ -11,7 +11,13 @@ from evalstore.budget import SharedBudget
 from evalstore.languages.pattern_comparison.languages import Expression, build_pattern_language
 from evalstore.languages.pattern_comparison.memberships import ONLY_NEW, ONLY_OLD, search_languages
 from evalstore.languages.patterns.matcher import compile_matcher
-from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
+from evalstore.languages.patterns.parser import parse_pattern
+from evalstore.languages.patterns.syntax_tree import (
+    Group,
+    RegexTree,
+    UndecidedError,
+    replace_children,
+)
 
 # About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
 QUESTION_STEPS = 200_000
@@ -69,7 +75,7 @@ def compare_patterns(
         return LanguageComparison(
             LanguageRelation.UNDECIDED, why="the engine and the comparison disagree"
         )
-    if languages[0] != languages[1] and _find_limit(old) != _find_limit(new):
+    if find_step_limit(old) != find_step_limit(new):
         return replace(
             compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps"
         )
@@ -96,10 +102,26 @@ def _find_relation(only_old: str | None, only_new: str | None) -> LanguageRelati
     return LanguageRelation.NARROWER if only_new is None else LanguageRelation.INCOMPARABLE
 
 
-def _find_limit(expression: Expression) -> object:
-    """Return what decides on which ordinary texts a pattern is too slow; None where it never is."""
+def find_step_limit(expression: Expression) -> object:
+    """Return what decides on which ordinary texts a pattern is too slow; None where it never is.
+
+    The length up to which it is not is no such thing: beyond it each text has its own number of
+    steps, which follow from what is matched, and where.
+    """
     matcher = compile_matcher(*expression)
-    return expression if isinstance(matcher, str) else matcher.ordinary_length
+    if isinstance(matcher, str):
+        return expression
+    if matcher.ordinary_length is None:
+        return None
+    tree = parse_pattern(expression.pattern, expression.flags)
+    return _drop_groups(tree), expression.mode
+
+
+def _drop_groups(tree: RegexTree) -> RegexTree:
+    """Return a tree without its groups, which take no steps beside their bodies."""
+    if isinstance(tree, Group):
+        return _drop_groups(tree.body)
+    return replace_children(tree, _drop_groups)
 
 
 def _match(expression: Expression, text: str) -> bool | None:

@@ -241,7 +241,9 @@ class _Walk:
         return _Threads(at_one, min(came.total, total) if is_left_once else total, last)
 
     def _count_tries(self, tree: RegexTree) -> int:
-        """Return the steps of one part of a loop at one place."""
+        """Return the steps of one part of a loop at one place; a group is none beside its body."""
+        if isinstance(tree, Group):
+            return 0
         if isinstance(tree, BackReference):
             return 1 + self._measure(tree)
         return 1 + self._count_inner(tree) if isinstance(tree, Lookaround) else 1
