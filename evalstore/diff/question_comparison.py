@@ -119,6 +119,7 @@ class QuestionComparison:
         if not change.questions or (imported and imported.required_bump < Bump.MAJOR):
             return change
         compared: list[_ComparedPair] = []
+        is_known = False
         for pair in change.questions:
             one = self._find_pair(pair)
             is_graded_elsewhere = any(row.get("bundle") is not None for row in pair.rows)
@@ -129,11 +130,16 @@ class QuestionComparison:
             ):
                 return change
             compared.append(one)
-            # What the two rubrics do to any question is known already: this one shows it.
+            # What the two rubrics do to any question is known already: one that nothing else moves
+            # shows it.
             if imported and len(change.questions) > 1 and _find_bump(one, _REF_KEY) is Bump.MAJOR:
-                witness = one.diff.total.witness if one.diff else None
-                total = replace(imported.total, witness=witness or imported.total.witness)
-                return replace(change, imported_diff=replace(imported, total=total))
+                is_known = True
+                if one.diff and one.findings.keys() == {_REF_KEY}:
+                    witness = one.diff.total.witness or imported.total.witness
+                    total = replace(imported.total, witness=witness)
+                    return replace(change, imported_diff=replace(imported, total=total))
+        if is_known:
+            return change
         if not any(one.findings.get(_REF_KEY) for one in compared):
             return replace(change.with_words(why=""), proof=_SAME_RUBRIC, imported_diff=None)
         found = _merge_diffs(compared, _REF_KEY)
