@@ -34,6 +34,7 @@ _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
 # What is said of a file of another tool.
 _NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
+_AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
 _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
@@ -208,15 +209,14 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
         match = detect_file(source.root / source.path)
     except LoadError:
         return source
+    if match.shape:
+        return replace(source, role=FileRole.FOREIGN, tool=match.reason, advice=_AS_ARTIFACT)
     if not match.is_sure and not match.is_tie:
         return source
     name = match.table.format if match.table else ""
     tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
     more = "" if name else " --from FORMAT"
-    advice = (
-        f"evalstore migrate {source.file}{more}; `validate --as rubric` (judge, dataset) takes it "
-        "for one all the same"
-    )
+    advice = f"evalstore migrate {source.file}{more}; {_AS_ARTIFACT}"
     return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
 
 

@@ -48,6 +48,20 @@ def test_it_says_which_format_migrate_knows_it_to_be(cli: Run, tmp_path: Path, f
     assert cli("-C", tmp_path, "migrate", file, "--into", tmp_path / "store").code == 0
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"eval_id": 1, "prompt": "?", "assertions": ["It holds."]}, "this is the record of one run of a case"),
+        ([{"user_input": "?", "retrieved_contexts": []}], "these are samples of Ragas"),
+    ],
+)
+def test_it_names_what_migrate_does_not_take(cli: Run, tmp_path: Path, value: Any, said: str) -> None:
+    (tmp_path / "eval_metadata.json").write_text(json.dumps(value))
+    code, (finding,) = list_findings(cli, tmp_path / "eval_metadata.json")
+    assert (code, finding["rule"]) == (1, "format-foreign")
+    assert said in finding["message"]
+
+
 def test_what_may_be_two_formats_asks_which(cli: Run, tmp_path: Path) -> None:
     cases = [{"prompt": "?", "assertions": ["is short"]}, {"prompt": "?", "must_contain_any": ["a"]}]
     file = tmp_path / "both.json"
