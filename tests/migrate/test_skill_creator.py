@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
-from evalstore.migration import MigrationOutcome
+from evalstore.migration import MigrationOutcome, migrate
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
 from evalstore.migration.readers import run_reader
@@ -268,3 +268,10 @@ def test_a_guess_never_turns_a_demand_around() -> None:
     assert describe_unknown_keys(["must_not_contian"], known)[0].endswith(
         "did you mean must_not_contain by 'must_not_contian'?"
     )
+
+
+def test_a_skill_gives_its_name_where_the_folder_of_its_suite_says_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "skills/tide-tables/evals/evals.json"
+    source.parent.mkdir(parents=True)
+    source.write_text(json.dumps([{"id": 1, "question": "High water?", "expected_behavior": ["Names the time"]}]))
+    assert "datasets/tide_tables.yaml" in migrate(tmp_path / "skills", into=tmp_path / "store").written

@@ -118,10 +118,12 @@ def _list_parts(suite: SuiteFacts) -> list[str]:
         _UUID.sub("", strip_run_ending(path.name)).removesuffix(path.suffix)
         or path.name.split("-")[0]
     )
-    names = [
-        *path.parts[:-1],
-        *([stem] if path.name != suite.folder_file or len(path.parts) == 1 else []),
-    ]
+    folders = list(path.parts[:-1])
+    is_named_by_folder = path.name == suite.folder_file and folders
+    # In evals/evals.json the folder says nothing, either.
+    if is_named_by_folder and folders[-1] == stem and len(folders) > 1:
+        folders.pop()
+    names = folders if is_named_by_folder else [*folders, stem]
     return [slug for name in names if (slug := make_slug(name))]
 
 
