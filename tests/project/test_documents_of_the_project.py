@@ -370,6 +370,61 @@ def test_a_site_goes_from_its_export_to_an_audit(cli: Callable[..., Any], tmp_pa
     compare_with_page(page, play(page, cli, tmp_path))
 
 
+FERRY = {
+    "before": ["The first ferry leaves at 6:10.", "At the pier, or from the machine on board.", "Yes, on a lead."],
+    "after": ["The first one leaves early in the morning.", "At the pier.", "Yes."],
+}
+TIDES = {
+    "before": {"high-water": "By the table of the port: 11:42 CET.", "no-table": "The port has no table."},
+    "after": {"high-water": "By the table of the port: 11:42 CET.", "no-table": "At 9:15 CET."},
+}
+
+
+def write_ferry_results(folder: Path) -> None:
+    for name, answers in FERRY.items():
+        rows = [
+            {"promptIdx": 0, "testIdx": number, "provider": {"id": f"openai:chat:{name}"}, "success": True,
+             "prompt": {"raw": "Answer", "label": "Answer"}, "vars": {}, "response": {"output": answer}}
+            for number, answer in enumerate(answers)
+        ]  # fmt: skip
+        results = {"evalId": name, "results": {"version": 3, "prompts": [{}], "results": rows}}
+        (folder / f"{name}.json").write_text(json.dumps(results), "utf-8")
+
+
+def write_tide_answers(folder: Path) -> None:
+    for name, answers in TIDES.items():
+        rows = [{"id": id_, "output": answer} for id_, answer in answers.items()]
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def judge_tides(prompt: str) -> str:
+    """Answer yes unless the outcome names a time where there is no table."""
+    invents = "At 9:15" in prompt
+    return json.dumps({"rationale": "It is so.", "verdict": "no" if invents else "yes"})
+
+
+@pytest.mark.parametrize(
+    ("title", "write"), [("A suite of promptfoo", write_ferry_results), ("A skill", write_tide_answers)]
+)
+def test_a_suite_goes_from_its_file_to_its_first_audit(
+    title: str,
+    write: Callable[[Path], None],
+    cli: Callable[..., Any],
+    judge_server: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("EVALSTORE_JUDGE_URL", judge_server.url)
+    monkeypatch.setenv("EVALSTORE_JUDGE_MODEL", "my-model")
+    judge_server.text = judge_tides
+    section = PAGES["docs/audits.md"].partition(f"\n## {title}")[2].partition("\n## ")[0]
+    for name, text in re.findall(r"^`(\S+)`[^\n]*:\n\n```\w+\n(.*?)```", section, re.DOTALL | re.MULTILINE):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    write(tmp_path)
+    compare_with_page(section, play(section, cli, tmp_path))
+
+
 @pytest.mark.heavy
 def test_a_judge_is_tuned_as_the_page_says(
     demo: Any, cli: Callable[..., Any], judge_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -393,7 +448,11 @@ def answer_as_a_judge(prompt: str) -> str:
 
 
 DRUPAL_RUN = "## Score a Drupal run"
-PLAYED = {"README.md", "docs/tutorial.md", "docs/index.md", "docs/drupal.md", "docs/tuning.md"}  # by tests of their own
+# By tests of their own.
+PLAYED = {
+    "README.md",
+    *(f"docs/{name}.md" for name in ("tutorial", "index", "drupal", "tuning", "audits")),
+}
 # What needs a cluster, a process, a run of the reader's own, or the fingerprint of a change that nobody made.
 ELSEWHERE = re.compile(r"--scheduler|--run RUN|accept 0f3a|--rows parquet")
 ODD = [{"question": "Why is the page old?", "has": ["cache"]}, {"question": "Where is the key?", "has": ["settings"]}]
