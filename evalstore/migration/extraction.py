@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationEntry, MigrationOutcome
+from evalstore.migration.prompts.prompt_frame import PromptFrame
 from evalstore.model import Kind
 
 VERSION = "1.0.0"
@@ -54,12 +55,14 @@ class JudgePrompts:
     """The judges that ask in the program's own words, by their id in the table.
 
     Where there are none, it says why. `problems` says so of single judges and `problem` of all
-    others, each a clause behind "as".
+    others, each a clause behind "as". `frame` has the texts of a prompt that the reader puts
+    together as the program does.
     """
 
     judges: Mapping[str, ArtifactDraft] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+    frame: PromptFrame | None = None
 
     def draft_judge(self, judge: Mapping[str, Any]) -> ArtifactDraft:
         """Return the draft of a judge of a table, in the program's words where they are known."""

@@ -113,6 +113,21 @@ class PromptRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameRow:
+    """Where a program's code has the texts of a prompt that it puts together for each rubric.
+
+    `texts` names the texts of each function in their order; one without a name is no part of the
+    prompt. `digests` are those of the named texts in known releases. `judge` has further keys of
+    the judge that asks so.
+    """
+
+    file: str
+    digests: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]]
+    judge: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
@@ -122,7 +137,7 @@ class FormatTable:
     case. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields.
     `form` is what only the format's own reader looks up. `variants` are dialects with further keys.
     `prompts` are those of the program that can be taken from an installation of it; `no_prompt`
-    says why others cannot.
+    says why others cannot. `frame` is where one is put together from.
     """
 
     format: str
@@ -149,6 +164,7 @@ class FormatTable:
     judges: tuple[Mapping[str, Any], ...]
     prompts: tuple[PromptRow, ...]
     no_prompt: str
+    frame: FrameRow | None
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
 
@@ -278,6 +294,7 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
         judges=tuple(value.get("judges", ())),
         prompts=tuple(PromptRow(**prompt) for prompt in value.get("prompts", ())),
         no_prompt=value.get("no_prompt", ""),
+        frame=FrameRow(**value["frame"]) if "frame" in value else None,
         form=value.get("form", {}),
         variants=variants,
     )

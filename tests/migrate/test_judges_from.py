@@ -218,7 +218,7 @@ FORMATS: dict[str, tuple[Any, str]] = {
     "openrubricrl": (
         {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 10},
          "criteria": [{"name": "c", "description": "Right?", "weight": 1.0}]},
-        "the program's are put together in code, which is never run",
+        "--judges-from has no openrubricrl/core/prompt_builder.py",
     ),
     "ai_eval": ({"id": "t", "graders": ["relevance_grader"], "dataset_ref": "d"}, "it is not known where the program"),
     "agentevals": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
+from evalstore.migration.prompts.program_prompts import ProgramFolder, find_prompts
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply
@@ -185,3 +187,134 @@ def test_a_discrete_scale_has_whole_grades_alone() -> None:
     assert score(said, lambda _: JudgeReply('{"level": "4"}')) == Fraction(3, 4)
     # A grade that is none counts as the program counts a reply without one.
     assert score(said, lambda _: JudgeReply('{"level": "3.7"}')) == 0
+
+
+# A program of the same build as theirs, with words of ours.
+CODE = """
+class PromptBuilder:
+    def _build_header(self):
+        "Words."
+        return f"You judge by {self.rubric.name}."
+
+    def _build_rubric_description(self):
+        "Words."
+        parts = [f"## {self.rubric.name}"]
+        parts.append(f"About: {self.rubric.description}")
+        parts.append(f"Of: {self.rubric.domain}")
+        parts.append(f"From {self.rubric.scale.min} up to {self.rubric.scale.max}")
+        return "\\n".join(parts)
+
+    def _build_criteria_section(self):
+        "Words."
+        parts = ["## Criteria"]
+        one = [f"{i}) {criterion.name.title()}, {criterion.weight:.1%}", f"{criterion.description}"]
+        one.append("Parts:")
+        one.append(f"* {sub.name}: {sub.description}")
+        parts.append("\\n".join(one))
+        return "\\n\\n".join(parts)
+
+    def _build_examples_section(self):
+        "Words."
+        if not criterion.examples:
+            return ""
+        parts = ["Such as:"]
+        for level in ["excellent", "good", "poor"]:
+            parts.append(f"{level.title()}, {examples[0].score:.1f} of {self.rubric.scale.max}")
+            parts.append(f"in {example.input}")
+            parts.append(f"out {example.output}")
+            parts.append(f"for {example.score}")
+            parts.append(f"as {example.explanation}")
+        return "\\n".join(parts)
+
+    def _build_scoring_instructions(self):
+        "Words."
+        return f"Use {self.rubric.scale.min} to {self.rubric.scale.max}."
+
+    def _build_task_section(self):
+        "Words."
+        return f"The task: {task_input}\\nThe answer: {model_output}"
+
+    def _build_output_format(self):
+        "Words."
+        one = [f"{criterion.name}: <score>,", f"{criterion.name}: <why>,"]
+        return f"Answer {{{chr(10).join(one)}}} from {self.rubric.scale.min} to {self.rubric.scale.max}."
+"""
+DIGEST = "b30bc0e7371d032ace8d25eb70b4ae230cb27f5574deb7545ca86fc277a84192"  # of its texts
+PROMPT = """You judge by Some {{Rubric}}.
+
+## Some {{Rubric}}
+Of: code
+From 0.0 up to 10.0
+
+## Criteria
+
+1) It Works, 100.0%
+Runs?
+Parts:
+* a: b
+Such as:
+Good, 7.5 of 10.0
+in i
+out {{ output }}
+for 7.5
+as e
+
+Use 0.0 to 10.0.
+
+The task: a task
+The answer: an answer
+
+Answer {it works: <score>,
+it works: <why>,} from 0.0 to 10.0."""
+SHOWN: dict[str, Any] = {
+    "name": "Some {{Rubric}}",
+    "version": "1.0.0",
+    "description": "",
+    "domain": "code",
+    "scale": {"min": 0, "max": 10},
+    "criteria": [
+        {
+            "name": "it works",
+            "description": "Runs?",
+            "weight": 1,
+            "subcriteria": [{"name": "a", "description": "b"}],
+            "examples": {
+                "good": [{"input": "i", "output": "{{ output }}", "score": Decimal("7.5"), "explanation": "e"}],
+                "odd": [],
+            },
+        }
+    ],
+}
+
+
+def test_the_prompt_is_the_programs_word_for_word_where_it_is_installed(tmp_path: Path) -> None:
+    file = tmp_path / "openrubricrl/core/prompt_builder.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(CODE)
+    program = ProgramFolder.open(tmp_path)
+    unknown = find_prompts(program, tmp_path / "store", TABLE)
+    assert unknown.frame is None
+    assert unknown.problem.endswith("is of no release that is known")
+    assert TABLE.frame
+    table = replace(TABLE, frame=replace(TABLE.frame, digests=(DIGEST,)))
+    prompts = find_prompts(program, tmp_path / "store", table)
+    document = read_json(write_json(SHOWN), "r.json")
+    said = run_reader(LegacySource(document, "r.json", "", lambda _: None, prompts=prompts), table)
+    assert "another prompt" not in str(said.cases[0].reasons)
+    asked: list[JudgeCall] = []
+
+    def ask(call: JudgeCall) -> JudgeReply:
+        asked.append(call)
+        return JudgeReply('So: {"kind_score": 1, "overall_score": 7}')
+
+    assert score(said, ask) == Fraction(7, 10)
+    assert asked[0].prompt == PROMPT
+    assert asked[0].model == {"id": "m", "temperature": Decimal("0.1"), "max_tokens": 2000}
+    # The judge keeps the texts, for migrations where the program is not installed.
+    (judge,) = said.drafts
+    path = tmp_path / "store/judges/some_rubric.yaml"
+    path.parent.mkdir(parents=True)
+    source = {"format": "openrubricrl", **judge.value["x_source"]}
+    path.write_text(json.dumps({"id": "some_rubric", "version": "1.0.0", "x_source": source}))
+    assert find_prompts(None, tmp_path / "store", table).frame == prompts.frame
+    assert find_prompts(None, tmp_path / "store", TABLE).frame is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
@@ -28,6 +28,7 @@ from evalstore.migration.prompts.judge_prompts import (
     draft_own_judge,
     select_prompt,
 )
+from evalstore.migration.prompts.prompt_frame import PromptFrame, read_frame, restore_frame
 from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.model import Kind
 from evalstore.model.judge import BUILTIN_VARIABLES
@@ -53,6 +54,13 @@ class ProgramFolder:
         """
         return cls(root, tuple(_list_files(root)))
 
+    def find(self, patterns: Sequence[str]) -> dict[str, str]:
+        """Return the files whose path ends as one of the patterns, each with that pattern."""
+        # The whole path is compared, as the folder may lie within the program.
+        top = self.root.absolute()
+        wholes = [(path, PurePosixPath((top / path).as_posix())) for path in self.paths]
+        return {path: one for path, whole in wholes for one in patterns if whole.match(one)}
+
 
 def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable) -> JudgePrompts:
     """Return the judges of a format that ask in the program's own words, or the user's.
@@ -61,8 +69,9 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
     have comes from the judges of the store that took such words before.
     """
     stored = _read_stored_judges(store, table)
+    frame, problem = _find_frame(program, store, table)
     if program is None:
-        return stored
+        return replace(stored, frame=frame)
     judges: dict[str, ArtifactDraft] = {}
     problems: dict[str, str] = {}
     for row in table.prompts:
@@ -79,7 +88,46 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
             problems[id_] = given
         elif id_ not in problems:
             problems[id_] = f"{table.no_prompt}, and --judges-from has no {id_}.yaml"
-    return JudgePrompts({**stored.judges, **judges}, problems, table.no_prompt)
+    return JudgePrompts({**stored.judges, **judges}, problems, problem or table.no_prompt, frame)
+
+
+def _find_frame(
+    program: ProgramFolder | None, store: Path, table: FormatTable
+) -> tuple[PromptFrame | None, str]:
+    """Return the frame of a format's prompt, from the folder or the store; else a clause on why not."""
+    row = table.frame
+    if row is None:
+        return None, ""
+    stored = (restore_frame(source, row) for source in _list_stored_origins(store, table))
+    kept = next(filter(None, stored), None)
+    if program is None:
+        return kept, ""
+    codes = [code for path in program.find((row.file,)) if (code := _read_text(program, path))]
+    frame = next(filter(None, (read_frame(code, row) for code in codes)), kept)
+    if frame:
+        return frame, ""
+    if codes:
+        return None, f"{row.file} in --judges-from is of no release that is known"
+    return None, f"--judges-from has no {row.file}"
+
+
+def _read_text(program: ProgramFolder, path: str) -> str:
+    try:
+        return read_below(program.root, path, SMALL_FILE).decode()
+    except (LoadError, UnicodeDecodeError):
+        return ""
+
+
+def _list_stored_origins(store: Path, table: FormatTable) -> Iterator[Any]:
+    """Yield where the words of the store's judges of a format are from, as they say."""
+    names: list[str] = []
+    with suppress(EvalstoreError):
+        names = sorted(list_below(store, "judges"))
+    for name in names:
+        value = read_stored_value(store, f"judges/{name}") or {}
+        source = value.get("x_source")
+        if isinstance(source, dict) and source.get("format") == table.format:
+            yield source.get("prompt")
 
 
 def _read_given_judge(
@@ -112,13 +160,10 @@ def _read_given_judge(
 
 
 def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | str:
-    # The whole path is compared, as the folder may lie within the program.
-    top = program.root.absolute()
-    wholes = [(path, PurePosixPath((top / path).as_posix())) for path in program.paths]
-    paths = [(path, one) for path, whole in wholes for one in row.files if whole.match(one)]
+    paths = program.find(row.files)
     if not paths:
         return f"--judges-from has no {' and no '.join(row.files)}"
-    texts = (_read_texts(program.root, path, pattern) for path, pattern in paths)
+    texts = (_read_texts(program.root, path, pattern) for path, pattern in paths.items())
     return select_prompt(chain.from_iterable(texts), row)
 
 

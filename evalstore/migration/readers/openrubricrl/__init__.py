@@ -18,9 +18,11 @@ from evalstore.migration.extraction import (
     LegacySource,
     MigrationNote,
 )
-from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
+from evalstore.migration.prompts.prompt_frame import PromptFrame
 from evalstore.migration.prompts.template_braces import escape_braces, find_template_variables
-from evalstore.migration.table import FormatTable
+from evalstore.migration.readers.openrubricrl.program_prompt import render_program_prompt
+from evalstore.migration.table import FormatTable, FrameRow
 from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
@@ -41,6 +43,10 @@ _LOWEST = (
     "lowest grade"
 )
 _BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
+_READING = (
+    "a reply that is no JSON from its first brace to its last counts 0 to the program, and a grade "
+    "off the scale as it is; here what can be read of it counts, and nothing off the scale"
+)
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
 _ODD_METRIC = (
     "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not "
@@ -77,9 +83,16 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     # Custom metrics cannot be measured by the program either, so only the others change its score.
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
-    judge, rubric = (_build_whole if dialect == _WHOLE else _build_per_criterion)(root, table.form)
+    if dialect != _WHOLE:
+        judge, rubric = _build_per_criterion(root, table.form)
+    elif table.frame and legacy.prompts.frame:
+        judge, rubric = _build_as_program(root, table.form, table.frame, legacy.prompts.frame)
+    else:
+        judge, rubric = _build_whole(root, table.form)
+    is_own = dialect == _WHOLE and legacy.prompts.frame is not None
     reasons = [
         *([] if dialect == _WHOLE else [_EXPLODED]),
+        *([_READING] if is_own else []),
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
         *([_DISCRETE] if _list_grades(root, table.form) else []),
@@ -144,7 +157,25 @@ def _build_whole(
         about=_render_about(root, form),
         criteria=criteria,
     )
-    judge = _build_judge(root, template, form)
+    return _build_pair(root, _build_judge(root, template, form))
+
+
+def _build_as_program(
+    root: Mapping[str, Any], form: Mapping[str, Any], row: FrameRow, frame: PromptFrame
+) -> tuple[ArtifactDraft, ArtifactDraft]:
+    """Return the judge that asks in the program's own words, and the rubric that asks it."""
+    judge = _build_judge(root, render_program_prompt(root, frame, form), form)
+    reads = row.judge["reads"]
+    if judge.value["score_type"] == "levels":
+        reads = {"level": reads["score"]}
+    more = {**row.judge, "reads": reads, "x_source": {"prompt": frame.source}}
+    value = judge.value | more
+    return _build_pair(root, replace(judge, value=value, facts=JudgeFacts("")))
+
+
+def _build_pair(
+    root: Mapping[str, Any], judge: ArtifactDraft
+) -> tuple[ArtifactDraft, ArtifactDraft]:
     variables = find_template_variables(judge.value["template"])
     filled = {"variables": variables} if variables else {}
     check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}
