@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.documents import format_exact
+from evalstore.model.measures import NO_MEASURES, Measures
 from evalstore.notebook import ReportValue, format_repr
 
 _PLACES = 12
@@ -72,11 +73,12 @@ def read_output_end(reason: Any) -> OutputEnd | None:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a model: its text, recorded tool calls, and why it ended early, if it did."""
+    """The output of a model: its text, tool calls, why it ended early, and numbers about it."""
 
     text: str
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
     end: OutputEnd | None = None
+    measures: Measures = NO_MEASURES
 
 
 class Grade(NamedTuple):

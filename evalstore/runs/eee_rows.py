@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import read_row, write_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output, OutputEnd
+from evalstore.model.measures import NO_MEASURES, Measures, read_measure, read_measures
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
 from evalstore.runs.imports.entry import read_asked, read_id
@@ -39,6 +41,8 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
     )
     if output is None:
         return None
+    if output.measures == NO_MEASURES:
+        output = replace(output, measures=_read_format_measures(row))
     return StoredOutput(
         id=id_,
         output=output,
@@ -65,10 +69,28 @@ def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
     """Return the output of a row of Every Eval Ever; None when its model gave none."""
     turns = _transcript(row, place)
     text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
-    return (
-        None
-        if text is None
-        else Output(text, _eee_calls(row, turns or (), place), _read_eee_end(row))
+    if text is None:
+        return None
+    calls = _eee_calls(row, turns or (), place)
+    return Output(text, calls, _read_eee_end(row), _read_own_measures(row, place))
+
+
+def _read_own_measures(row: Mapping[str, Any], place: Place) -> Measures:
+    """Return the numbers that evalstore kept because a check reads them."""
+    exact = get_mapping(row, "metadata").get("evalstore_measures")
+    if not isinstance(exact, str):
+        return NO_MEASURES
+    found = read_row(exact.encode(), place.file, place.line or 0)
+    return read_measures(found) if isinstance(found, dict) else NO_MEASURES
+
+
+def _read_format_measures(row: Mapping[str, Any]) -> Measures:
+    """Return the numbers that the format itself has a place for; for costs it has none."""
+    used, spent = get_mapping(row, "token_usage"), get_mapping(row, "performance")
+    return Measures(
+        latency_ms=read_measure(spent.get("latency_ms")),
+        input_tokens=read_measure(used.get("input_tokens")),
+        output_tokens=read_measure(used.get("output_tokens")),
     )
 
 
@@ -179,7 +201,8 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     if row["output"] is None:
         return None
     end, asked = read_output_end(row.get("finish_reason")), read_asked(row.get("input"))
-    output = Output(_write_output(row["output"]), read_calls(row.get("tool_calls"), place), end)
+    calls, measures = read_calls(row.get("tool_calls"), place), read_measures(row)
+    output = Output(_write_output(row["output"]), calls, end, measures)
     sample = _read_sample(row.get("sample", 0), place)
     return StoredOutput(
         id_, output, place.line or 0, sample=sample, asked=(asked,) if asked else ()

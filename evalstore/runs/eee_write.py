@@ -163,11 +163,13 @@ def _write_check(check: CheckResult) -> str:
 def _write_digests(row: GradedRow, output: str) -> str:
     """Return the members of the metadata that each row has its own of."""
     calls = row.output.tool_calls
+    digest = digest_plain_text(output) if row.has_plain_output else row.output_digest
     digests = (
         f'"evalstore_input_digest": {_write_text(row.input_digest)}, '
         f'"evalstore_reference_digest": {_write_text(row.reference_digest)}, '
-        f'"evalstore_output_digest": "{digest_plain_text(output) if calls is None else row.output_digest}"'
+        f'"evalstore_output_digest": "{digest}"'
     )
+    measures = row.output.measures.recorded
     others = {
         **({} if row.group is None else {"evalstore_group": row.group}),
         **({"evalstore_sample": str(row.sample)} if row.sample else {}),
@@ -178,6 +180,7 @@ def _write_digests(row: GradedRow, output: str) -> str:
             if calls is None
             else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}
         ),
+        **({"evalstore_measures": write_canonical(measures)} if measures else {}),
     }
     return f"{digests}, {_write_members(others)}" if others else digests
 

@@ -137,7 +137,8 @@ def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
         return Likeness.EQUAL
     before, after = old.output.text, new.output.text
     if before == after:
-        return Likeness.CALLS
+        is_called_alike = old.output.tool_calls == new.output.tool_calls
+        return Likeness.EQUAL if is_called_alike else Likeness.CALLS
     if before.split() == after.split():
         return Likeness.WHITE_SPACE
     before, after = before.strip(), after.strip()

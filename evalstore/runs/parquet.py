@@ -48,6 +48,7 @@ _METADATA = (
         "sample",
         "output_end",
         "tool_calls",
+        "measures",
         "asked",
     ),
 )

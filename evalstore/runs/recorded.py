@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
 from evalstore.model import Output, Verdict
+from evalstore.model.measures import NO_MEASURES
 from evalstore.runs.formats import FileFormat
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.entry import FileFacts, MissingOutput, OutputEntry, RecordedMean, Series
@@ -72,11 +73,13 @@ def _number_samples(
 def _make_row(id_: str, sample: int, entry: OutputEntry) -> BareRow:
     grade = entry.grade
     found = None if isinstance(entry.output, MissingOutput) else entry.output
+    # What nothing here grades would make one text two outputs.
+    output = replace(found.output, measures=NO_MEASURES) if found else Output("")
     row = GradedRow(
         id=id_,
         input=found.asked[0] if found and found.asked else "",
         reference=grade.reference if grade else (),
-        output=found.output if found else Output(""),
+        output=output,
         score=grade.score if grade else None,
         verdict=grade.verdict if grade else Verdict.UNSCORED,
         rubric="",

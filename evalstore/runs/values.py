@@ -11,6 +11,7 @@ from typing import Any
 
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.model.measures import NO_MEASURES
 from evalstore.model.outcome import Coverage, count_coverage
 from evalstore.notebook import PageValue, format_repr
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
@@ -130,25 +131,30 @@ class GradedRow:
 
     @property
     def output_digest(self) -> str:
-        """SHA-256 over the output's text and its tool calls, or over those of the samples."""
+        """SHA-256 over the output's text, its tool calls and measures, or over the samples'."""
         if self.samples:
             return compute_digest([row.output_digest for row in self.samples])
-        if self.output.tool_calls is None:
+        if self.has_plain_output:
             return digest_plain_text(write_canonical(self.output.text))
-        return compute_digest([self.output.text, [dict(call) for call in self.output.tool_calls]])
+        calls, measures = self.output.tool_calls, self.output.measures.recorded
+        parts = [self.output.text, None if calls is None else [dict(call) for call in calls]]
+        return compute_digest([*parts, measures] if measures else parts)
+
+    @property
+    def has_plain_output(self) -> bool:
+        """Whether it is one output of which nothing but the text is kept."""
+        output = self.output
+        return not self.samples and output.tool_calls is None and output.measures == NO_MEASURES
 
     def has_output_of(self, other: GradedRow) -> bool:
         """Whether both digests are equal; of plain texts it is known without them."""
-        plain = all(not row.samples and row.output.tool_calls is None for row in (self, other))
-        return (
-            self.output.text == other.output.text
-            if plain
-            else self.output_digest == other.output_digest
-        )
+        if self.has_plain_output and other.has_plain_output:
+            return self.output.text == other.output.text
+        return self.output_digest == other.output_digest
 
 
 def digest_plain_text(text: str) -> str:
-    """Return `GradedRow.output_digest` of an output without tool calls: of its text as JSON.
+    """Return `GradedRow.output_digest` of an output that is text alone: of its text as JSON.
 
     The JSON is canonical.
     """

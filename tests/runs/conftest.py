@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.model.measures import Measures
 from evalstore.runs import CheckSummary, GradedRow, MissingOutput, Run, UsedArtifact, read_outputs, write_run
 
 PINNED = UsedArtifact("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rubric/tone@1.0.0")
@@ -21,6 +22,7 @@ CHECKS = (
     CheckResult("d", "llm_judge", Fraction(2, 3), Verdict.PASS, "said so", None, "pine-2-0613", "ab" * 32),
     CheckResult("c", "llm_judge", None, Verdict.UNSCORED, "no\nendpoint", UnscoredReason.ERROR),
 )
+SLOW = Measures(Decimal("1e3"), Decimal("0.00000000000000000001"), output_tokens=Decimal(3))
 ROWS = (
     GradedRow("plain", "Q?", ("a", "b"), Output("A."), Fraction(1), Verdict.PASS, PINNED.ref, PINNED.digest, CHECKS),
     GradedRow("none", "", (), Output(""), None, Verdict.UNSCORED, "", "", (), "the question names no rubric"),
@@ -39,6 +41,7 @@ ROWS = (
         reason="required and failed: a",
     ),
     GradedRow("no tools", "Do not.", (), Output("Done.", ()), Fraction(0), Verdict.FAIL, "", ""),
+    GradedRow("slow", "Go.", (), Output("Done.", measures=SLOW), Fraction(0), Verdict.FAIL, "", ""),
     GradedRow(
         "chat",
         "Use it.",

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ import pytest
 from evalstore.documents import write_yaml
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
+from evalstore.model.measures import Measures
 from evalstore.runs import MissingOutput, read_outputs
 from evalstore.runs.formats import FORMATS, detect_format, find_format
 from evalstore.runs.imports.series_filter import SeriesFilter
@@ -488,10 +490,12 @@ CALLS = [{"role": "assistant", "content": "", "tool_calls": [{"tool": "read", "i
 def test_calls_are_read_in_the_words_of_each_api(message: Any, tmp_path: Path) -> None:
     path = tmp_path / "index.jsonl"
     last = {"role": "assistant", "content": "done"}
-    path.write_bytes(to_lines(agentv("a", [TEXTS[0], message, last], 1, 1)))
+    spent = {"duration_ms": 1500.5, "cost_usd": 0.01, "token_usage": {"input": 9, "output": 2, "cached": 1}}
+    path.write_bytes(to_lines(agentv("a", [TEXTS[0], message, last], 1, 1) | spent))
     (found,) = read_outputs(path)
     assert not isinstance(found, MissingOutput)
     assert (found.output.text, found.output.tool_calls) == ("done", ({"name": "read", "args": {"path": "a"}},))
+    assert found.output.measures == Measures(Decimal("1500.5"), Decimal("0.01"), Decimal(9), Decimal(2))
 
 
 def test_the_answer_of_agentv_may_lie_beside_its_index_and_nowhere_else(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.model import Output
+from evalstore.model.measures import NO_MEASURES, Measures
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
 from tests.rows import mark_slow
 from tests.runs.conftest import find_unread
@@ -115,7 +118,9 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
     }
     for entry in found.values():
         assert isinstance(entry, StoredOutput)
-        assert entry.output == Output(f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},))
+        assert replace(entry.output, measures=NO_MEASURES) == Output(
+            f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},)
+        )
         assert entry.model == log.eval.model == "mockllm/small"
     assert find_samples(path) == path
 
@@ -162,13 +167,14 @@ assert not {"inspect_ai", "pydantic"} & set(sys.modules), "loaded"
     subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
 
 
+USED = Measures(input_tokens=Decimal(8), output_tokens=Decimal(4))
 SEAT = "Which city is the seat of the Swiss government?"
 
 
 def test_an_older_log_is_read_without_its_scores() -> None:
     calls = ({"name": "palette", "args": {"size": 1.5, "deep": {"of": [None]}}},)
     assert list(read_outputs(CASES / "inspect-2.json")) == [
-        StoredOutput("seat", Output("Zurich.\nSure.", ()), 23, "openai/small", asked=(SEAT,)),
+        StoredOutput("seat", Output("Zurich.\nSure.", (), measures=USED), 23, "openai/small", asked=(SEAT,)),
         StoredOutput("7", Output("Red.", calls), 43, "openai/small", asked=("Name a colour.",)),
         MissingOutput("sum", 62, "TimeoutError('no answer')"),
     ]
@@ -212,6 +218,10 @@ SAID = {"role": "assistant", "source": "generate"}
         ({"output": {"choices": [{}], "completion": "told"}}, Output("told")),
         ({"output": {"choices": [{"message": {"content": ""}}]}}, Output("")),
         ({"output": {}}, Output("Zurich.\nSure.")),
+        (
+            {"output": {"choices": [{}], "completion": "a", "time": 1.25, "usage": {"input_tokens": 3, "total_cost": 0.02}}},
+            Output("a", measures=Measures(Decimal(1250), Decimal("0.02"), Decimal(3))),
+        ),
         ({"output": {}, "messages": [{**SAID, "content": "a"}, {**SAID, "content": [{"type": "image"}]}]}, Output("")),
         ({"output": {}, "messages": [{"role": "assistant", "source": "input", "content": "example"}]}, "the model said nothing"),
         ({"output": None, "messages": None}, "the model said nothing"),
@@ -219,7 +229,7 @@ SAID = {"role": "assistant", "source": "generate"}
         ({"error": {"message": ""}}, "it ended in an error"),
         ({"error": {"message": "\x1b[31m" + "x" * 200}}, "\\x1b[31m" + "x" * 74 + "…"),
         ({"invalidation": {"author": "Ada"}}, "it was marked invalid"),
-        ({"messages": [{**SAID, "tool_calls": [{"function": "f", "arguments": None}]}]}, Output("Zurich.\nSure.", ({"name": "f", "args": {"arguments": None}},))),
+        ({"messages": [{**SAID, "tool_calls": [{"function": "f", "arguments": None}]}]}, Output("Zurich.\nSure.", ({"name": "f", "args": {"arguments": None}},), measures=USED)),
     ],
 )  # fmt: skip
 def test_what_a_sample_answers(change: dict[str, Any], answer: Output | str, log: Callable[..., Path]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.model import Output
+from evalstore.model.measures import Measures
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
 from tests.runs.conftest import find_unread
 
@@ -45,16 +47,31 @@ def results(tmp_path: Path) -> Results:
     return write
 
 
+SPENT = Measures(Decimal(812), Decimal("0.0012"), Decimal(8), Decimal(4))
+
+
 def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     path = CASES / "promptfoo-3.json"
     assert list(read_outputs(path, SeriesFilter({"prompt": "short"}))) == [
-        StoredOutput("seat", Output("Zurich.\nSure."), 11, "openai:chat:small", asked=(f"Answer: {SEAT}", SEAT)),
-        StoredOutput("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small", asked=COLOUR),
+        StoredOutput(
+            "seat", Output("Zurich.\nSure.", measures=SPENT), 11, "openai:chat:small", asked=(f"Answer: {SEAT}", SEAT)
+        ),
+        StoredOutput(
+            "7",
+            Output('{"colour":"red","parts":[1.50,null,true]}'),  # cached, which takes no time
+            43,
+            "openai:chat:small",
+            asked=COLOUR,
+        ),
         MissingOutput("2", 61, "API call error: 503 Service Unavailable"),
     ]
     assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
         StoredOutput(
-            "2", Output("", ADD), 79, "openai:chat:small", asked=("Answer at length: Add 2 and 3.", "Add 2 and 3.")
+            "2",
+            Output("", ADD, measures=Measures(Decimal(640))),
+            79,
+            "openai:chat:small",
+            asked=("Answer at length: Add 2 and 3.", "Add 2 and 3."),
         )
     ]
     with pytest.raises(RefusedError, match="contains outputs of 2 prompts, but a run can have only one") as raised:
@@ -65,7 +82,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
 
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
-        StoredOutput("colour", Output("Red."), 7, "openai:chat:small", asked=COLOUR),
+        StoredOutput("colour", Output("Red.", measures=Measures(Decimal(700))), 7, "openai:chat:small", asked=COLOUR),
         MissingOutput("sum", 18, "Error: timeout"),
     ]
 

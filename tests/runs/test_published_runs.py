@@ -10,6 +10,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
+from evalstore.model.measures import read_measures
 from evalstore.runs import MissingOutput, Run, StoredOutput, find_samples, read_outputs, read_rows, read_run
 from evalstore.runs.records import read_record
 from tests.shared_data import find_shared
@@ -35,7 +36,10 @@ def test_every_published_row_is_read(samples: Path) -> None:
         assert list(read_outputs(path)) == [
             StoredOutput(
                 record["sample_id"],
-                Output(record["output"]["raw"][0]),
+                Output(
+                    record["output"]["raw"][0],
+                    measures=read_measures({**(record.get("token_usage") or {}), **(record.get("performance") or {})}),
+                ),
                 line,
                 record["model_id"],
                 from_eee_row=True,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from jsonschema import Draft7Validator
 
 from evalstore.errors import RefusedError
 from evalstore.model import Output
+from evalstore.model.measures import Measures
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.eee_versions import find_aggregate_doubt, find_row_doubt, parse_label
 from evalstore.runs.eee_write import LABELS
@@ -138,7 +140,8 @@ def test_tool_calls_stand_in_messages_as_text(written: Written) -> None:
 
 def test_the_digest_of_an_output_sees_text_and_calls(rows: tuple[GradedRow, ...]) -> None:
     row = rows[0]
-    outputs = (Output("A."), Output("A"), Output("A.", ()), Output("A.", ({"name": "f"},)))
+    plain = (Output("A."), Output("A"), Output("A.", ()), Output("A.", ({"name": "f"},)))
+    outputs = (*plain, *(replace(output, measures=Measures(Decimal(1))) for output in plain))
     assert len({replace(row, output=output).output_digest for output in outputs}) == len(outputs)
     assert row.output_digest == replace(row, id="other").output_digest
     alike = (*outputs, Output("A.", ({"name": "f"},)), Output("A.", ({"name": True},)), Output("A.", ({"name": 1},)))

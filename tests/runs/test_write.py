@@ -78,7 +78,7 @@ def test_many_at_once_each_get_a_run(written: Written, tmp_path: Path) -> None:
         thread.join()
     assert len({run.path for run in runs}) == 12
     assert len(names(tmp_path / "runs")) == 24
-    assert all(read_run(run.path) == run and len(list(read_rows(run))) == 6 for run in runs)
+    assert all(read_run(run.path) == run and len(list(read_rows(run))) == 7 for run in runs)
 
 
 def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageAssistant
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ModelOutput
 from inspect_ai.scorer import Metric, SampleScore, Score, Target, metric
 from inspect_ai.solver import TaskState
 from pydantic import TypeAdapter, ValidationError
@@ -35,6 +35,7 @@ from evalstore.model import (
     Verdict,
     has_failed_check,
 )
+from evalstore.model.measures import Measures, read_measure, scale_seconds
 from evalstore.runs import UsedArtifact
 from evalstore.runs.eee_write import format_exact_score
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref
@@ -142,7 +143,18 @@ def read_output(state: TaskState) -> Output | None:
         text = state.output.completion
     if text is None:
         return None
-    return Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
+    calls = tuple(_read_tool_calls(own_replies)) if state.messages else None
+    return Output(text, calls, measures=_read_measures(state.output))
+
+
+def _read_measures(output: ModelOutput) -> Measures:
+    used = output.usage
+    return Measures(
+        latency_ms=scale_seconds(output.time),
+        cost_usd=read_measure(getattr(used, "total_cost", None)),
+        input_tokens=read_measure(getattr(used, "input_tokens", None)),
+        output_tokens=read_measure(getattr(used, "output_tokens", None)),
+    )
 
 
 def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from evalstore.errors import LoadError, Place
 from evalstore.files import MIDDLE_FILE, read_below
 from evalstore.model import CheckResult, Output
+from evalstore.model.measures import Measures, read_measure
 from evalstore.runs.imports.entry import (
     OutputEntry,
     RecordedGrade,
@@ -28,6 +30,7 @@ from evalstore.runs.imports.entry import (
 )
 from evalstore.runs.imports.grades import make_check, make_grade, read_passed, read_score
 from evalstore.runs.imports.messages import read_chat_output, read_last_question
+from evalstore.runs.record_fields import get_mapping
 
 _IDS = ("test_id", "eval_id", "testId", "evalId")
 _OWN = frozenset({"scores", "timestamp", "hits", "misses", "execution_status", "target"})
@@ -50,6 +53,8 @@ def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     target = read_id(row.get("target"))
     failed = row.get("execution_status") == _FAILED
     output = None if failed else _read_output(row, place)
+    if output:
+        output = replace(output, measures=_read_measures(row))
     missing = shorten_reason(row.get("error"), "the target gave no output")
     asked = read_last_question(row.get("input")) or read_asked(row.get("input"))
     grade = None if failed else _read_grade(row)
@@ -77,6 +82,16 @@ def _read_output(row: Mapping[str, Any], place: Place) -> Output | None:
         return Output(data.decode())
     except (LoadError, UnicodeDecodeError):
         return None  # the index alone was kept, without the files beside it
+
+
+def _read_measures(row: Mapping[str, Any]) -> Measures:
+    used = get_mapping(row, "token_usage")
+    return Measures(
+        latency_ms=read_measure(row.get("duration_ms")),
+        cost_usd=read_measure(row.get("cost_usd")),
+        input_tokens=read_measure(used.get("input")),
+        output_tokens=read_measure(used.get("output")),
+    )
 
 
 def _read_grade(row: Mapping[str, Any]) -> RecordedGrade:

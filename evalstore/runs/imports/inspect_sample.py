@@ -8,6 +8,7 @@ from typing import Any
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, OutputEnd
+from evalstore.model.measures import Measures, read_measure, scale_seconds
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.imports.entry import (
     OutputEntry,
@@ -109,8 +110,18 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
         text = _message_text(replies[-1].get("content"), place)
     if text is None:
         return None
-    return Output(
-        text, tuple(_message_calls(replies, place)) if messages else None, _read_end(output)
+    calls = tuple(_message_calls(replies, place)) if messages else None
+    return Output(text, calls, _read_end(output), _read_measures(output))
+
+
+def _read_measures(output: Mapping[str, Any]) -> Measures:
+    """Return the numbers of the call that gave the output, and not of those before it."""
+    used = get_mapping(output, "usage")
+    return Measures(
+        latency_ms=scale_seconds(output.get("time")),
+        cost_usd=read_measure(used.get("total_cost")),
+        input_tokens=read_measure(used.get("input_tokens")),
+        output_tokens=read_measure(used.get("output_tokens")),
     )
 
 

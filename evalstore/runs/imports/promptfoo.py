@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult
+from evalstore.model.measures import Measures, read_measure
 from evalstore.runs.imports.entry import (
     OutputEntry,
     RecordedGrade,
@@ -40,7 +42,7 @@ RESULT_KEYS = frozenset(
         "provider",
         "response",
         "error",
-        *("success", "score", "gradingResult", "failureReason"),
+        *("success", "score", "gradingResult", "failureReason", "latencyMs", "cost"),
     }
 )
 _ERROR = 2  # the reason of a failure that is no verdict
@@ -75,12 +77,25 @@ def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     response = result.get("response")
     failed = get_mapping(result, "response").get("error")
     output = None if failed else read_response_output(response, place)
+    if output:
+        output = replace(output, measures=_read_measures(result, output.measures))
     series = Series(_provider_name(result.get("provider")), _prompt_name(result))
     missing = shorten_reason(failed or result.get("error"), "the provider gave no output")
     id_ = _question_id(result, place)
     grade = _read_grade(result) if output else None
     return make_entry(
         series, id_, place.line or 0, output or missing, _list_asked(result), grade=grade
+    )
+
+
+def _read_measures(result: Mapping[str, Any], said: Measures) -> Measures:
+    """Return what the response says, else the result, in which 0 stands for nothing known, too."""
+    latency, cost = (read_measure(result.get(key)) or None for key in ("latencyMs", "cost"))
+    if get_mapping(result, "response").get("cached"):
+        latency = None
+    return said._replace(
+        latency_ms=latency if said.latency_ms is None else said.latency_ms,
+        cost_usd=cost if said.cost_usd is None else said.cost_usd,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.documents import write_row
 from evalstore.errors import Place
 from evalstore.model import Output, OutputEnd
+from evalstore.model.measures import NO_MEASURES, Measures, read_measure
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.imports.entry import describe_unexpected_shape
 from evalstore.runs.record_fields import get_mapping
@@ -28,7 +29,20 @@ def read_response_output(response: Any, place: Place) -> Output | None:
         if performed is None and requested
         else performed
     )
-    return Output(text, calls, _read_end(response))
+    return Output(text, calls, _read_end(response), _read_measures(response))
+
+
+def _read_measures(response: Any) -> Measures:
+    if not isinstance(response, dict):
+        return NO_MEASURES
+    used = get_mapping(response, "tokenUsage")
+    return Measures(
+        # Of a cached response promptfoo takes no time, either.
+        latency_ms=None if response.get("cached") else read_measure(response.get("latencyMs")),
+        cost_usd=read_measure(response.get("cost")),
+        input_tokens=read_measure(used.get("prompt")),
+        output_tokens=read_measure(used.get("completion")),
+    )
 
 
 def _read_end(response: Any) -> OutputEnd | None:

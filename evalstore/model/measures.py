@@ -1,0 +1,52 @@
+"""Numbers that a run recorded about an output: how long it took, what it cost, its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+_LARGEST = Decimal(10**18)  # what is counted is less
+_MOST_PLACES = 40  # decimals of a number, so that every one is written in a line
+
+
+class Measures(NamedTuple):
+    """The numbers by their names; None where none was recorded."""
+
+    latency_ms: Decimal | None = None
+    cost_usd: Decimal | None = None
+    input_tokens: Decimal | None = None
+    output_tokens: Decimal | None = None
+
+    @property
+    def recorded(self) -> dict[str, Decimal]:
+        """Those that were recorded, by their names."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+MEASURES = Measures._fields
+NO_MEASURES = Measures()
+
+
+def read_measures(record: Mapping[str, Any]) -> Measures:
+    """Return what a record has under the names of the measures, and else does not say."""
+    if record.keys().isdisjoint(MEASURES):
+        return NO_MEASURES
+    return Measures(*(read_measure(record.get(name)) for name in MEASURES))
+
+
+def read_measure(value: Any) -> Decimal | None:
+    """Return a number of 0 or more; None for what is not one, and for one beyond all measure."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    number = Decimal(str(value))
+    if not number.is_finite() or not 0 <= number < _LARGEST:
+        return None
+    exponent = number.as_tuple().exponent
+    return number if isinstance(exponent, int) and exponent >= -_MOST_PLACES else None
+
+
+def scale_seconds(value: Any) -> Decimal | None:
+    """Return seconds as milliseconds."""
+    seconds = read_measure(value)
+    return None if seconds is None else seconds.scaleb(3)
