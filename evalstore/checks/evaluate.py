@@ -46,6 +46,7 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.check_schemas import load_check_schema
+from evalstore.model.measures import read_measures
 from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.model.question_params import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
@@ -391,15 +392,16 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
         raise SchemaError(
             "an output must be a string, or a mapping {output, tool_calls?} whose output is a string"
         )
+    measures = read_measures(output)
     if calls is None:
-        return Output(text)
+        return Output(text, measures=measures)
     if not isinstance(calls, list | tuple) or not all(
         isinstance(call, Mapping) and read_call_name(call) for call in calls
     ):
         raise SchemaError(
             "`tool_calls` is not a list of calls", hint='a call is {"name": "…", "args": {…}}'
         )
-    return Output(text, tuple(calls))
+    return Output(text, tuple(calls), measures=measures)
 
 
 def _read_question(question: Question | Mapping[str, Any] | None) -> Question | None:

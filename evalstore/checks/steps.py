@@ -25,7 +25,7 @@ from evalstore.languages.patterns import (
     find_dialect_difference,
 )
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import Output, grade_binary, grade_error, grade_missing
+from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, make_excerpt
 
 STEPS_KEY, NOTHING_KEY = "on", "on_nothing"
@@ -142,7 +142,7 @@ class ReadPart:
                     f"step {number} of `on`, {name}, makes a text of more than {OUTPUT_LIMIT:,} characters"
                 )
             text = found
-        return replace(sample, output=Output(text, sample.output.tool_calls, sample.output.end))
+        return replace(sample, output=replace(sample.output, text=text))
 
 
 def prepare_reading(params: Params) -> ReadPart | None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
+from evalstore.model.measures import read_measures
 from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal, format_score
 from evalstore.model.question import Question, Sample
 from evalstore.model.tool_call import read_call_args, read_call_name
@@ -46,7 +47,9 @@ class Example:
         """What is graded, as one text: two examples with one key ask the same."""
         output, question = self.sample.output, self.sample.question
         calls = None if output.tool_calls is None else [dict(call) for call in output.tool_calls]
-        return write_canonical([output.text, calls, dict(question.row) if question else None])
+        parts = [output.text, calls, dict(question.row) if question else None]
+        measures = output.measures.recorded
+        return write_canonical([*parts, measures] if measures else parts)
 
     def is_met(self, result: RubricResult) -> bool:
         """Whether a result is as expected; a score counts to as many decimals as are written."""
@@ -96,7 +99,10 @@ def _read_example(place: Pointer, item: Mapping[str, Any]) -> Example | None:
     )
     return Example(
         place,
-        Sample(Output(output, None if calls is None else tuple(calls)), asked),
+        Sample(
+            Output(output, None if calls is None else tuple(calls), measures=read_measures(item)),
+            asked,
+        ),
         Verdict(item["verdict"]) if "verdict" in item else None,
         Decimal(str(score)) if is_number else None,
     )
@@ -117,6 +123,7 @@ def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") 
     item: dict[str, Any] = {"output": output.text}
     if output.tool_calls is not None:
         item["tool_calls"] = [_write_call(call) for call in output.tool_calls]
+    item |= output.measures.recorded
     if question is not None:
         item["question"] = {
             key: value for key, value in question.row.items() if key != "rubric_ref"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
+from evalstore.model.measures import MEASURES
 
 # The parameters that may come from the question, whatever the kind; of `variables`, each text by
 # itself.
@@ -20,6 +21,7 @@ QUESTION_PARAMS = frozenset(
         "min_code_blocks",
     }
     | {"min_paragraphs", "min_chars", "max_chars", "min_matches"}
+    | {*MEASURES}
 )
 _FROM = "from"
 _VARIABLES = "variables"

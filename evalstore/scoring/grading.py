@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from evalstore.checks import CheckContext, prepare_rubric
+from evalstore.checks import CheckContext, find_check_kind, find_inner_ref, prepare_rubric
 from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError, RefError, RefusedError, SchemaError
@@ -33,6 +33,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.measures import NO_MEASURES
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
@@ -45,10 +46,14 @@ _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRubric:
-    """A rubric ready to grade, and the pin that the run records for it."""
+    """A rubric ready to grade, and the pin that the run records for it.
+
+    `reads_measures`: the run keeps the numbers about an output, which a check of it reads.
+    """
 
     pin: UsedArtifact
     grade: Callable[[Sample], RubricResult]
+    reads_measures: bool = False
 
 
 class FloatingRefs(Enum):
@@ -130,9 +135,9 @@ class ArtifactResolver:
             self.notes.append(
                 f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of its source's checks"
             )
-        return PreparedRubric(
-            pin_resolved(resolved), _prepare_resolved(resolved, self.context, self.load)
-        )
+        grade = _prepare_resolved(resolved, self.context, self.load)
+        reads_measures = _reads_measures(resolved.artifact, self.load)
+        return PreparedRubric(pin_resolved(resolved), grade, reads_measures)
 
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
@@ -241,6 +246,14 @@ def _prepare_resolved(
         ) from None
 
 
+def _reads_measures(rubric: Artifact, load: Callable[[str], Artifact]) -> bool:
+    """Whether a check of a rubric, or of one that it holds, reads numbers about an output."""
+    checks = list(rubric.value["checks"])
+    for ref in filter(None, map(find_inner_ref, rubric.value["checks"])):
+        checks += load(ref).value["checks"]
+    return any(find_check_kind(str(check["kind"])).reads_measures for check in checks)
+
+
 def grade_output(  # noqa: PLR0913  # what a row of a run holds
     output: Output,
     question: Question,
@@ -261,6 +274,8 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
         if rubric is None
         else _grade_sample(Sample(output, question), rubric)
     )
+    if not (rubric and rubric.reads_measures) and output.measures != NO_MEASURES:
+        output = replace(output, measures=NO_MEASURES)
     group = question.row.get("group")
     return GradedRow(
         id=question.id,

@@ -55,6 +55,7 @@ def test_the_check_answers_as_the_file_says(document: dict[str, Any], cases: lis
 def hold_case(document: dict[str, Any], case: dict[str, Any]) -> None:
     rubric = {"checks": [document["check"]], "scoring": {"combine": "weighted_avg"}}
     output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
+    output |= case.get("measures", {})
     heard: list[tuple[str, JudgeReply]] = []
     load, ask = _shelf(document.get("artifacts", {})), _asker(case.get("replies", []), heard)
     context = CheckContext(load, ask, document.get("model", {}))

@@ -57,9 +57,10 @@ class CheckKind:
     `threshold`, with all done once that can be; `find_problems(params)` yields what a schema cannot
     see. Both get a mapping that the kind's schema accepts.
 
-    `reads_text`: it grades the text of an output, so that `on` may say which part of it. `word`:
-    what it asks for, in a word. `is_binary`: its score is 0 or 1. `is_judgement`: its score is what
-    one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need be
+    `reads_text`: it grades the text of an output, so that `on` may say which part of it.
+    `reads_measures`: it grades numbers that were recorded about an output, which a run then keeps.
+    `word`: what it asks for, in a word. `is_binary`: its score is 0 or 1. `is_judgement`: its score
+    is what one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need be
     through a rubric that it names. `holds_rubric`: it is another rubric, that `rubric_ref` names.
     `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the program that other
     machines may lack, and which grades it exactly. `quotes_found`: where it fails, its reason
@@ -73,6 +74,7 @@ class CheckKind:
     prepare_grading: Callable[[Params, CheckContext], GradeFunction]
     find_problems: Callable[[Params], Iterator[CheckProblem]] = _find_no_problems
     reads_text: bool = True
+    reads_measures: bool = False
     word: str = ""
     is_binary: bool = False
     is_judgement: bool = False
