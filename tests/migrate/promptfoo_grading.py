@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_legacy_json, read_legacy_yaml
@@ -47,9 +48,12 @@ def read_config(
 
 
 def grade_case(
-    case: LegacyCase, drafts: Sequence[ArtifactDraft], output: str, reply: str = ""
+    case: LegacyCase, drafts: Sequence[ArtifactDraft], output: str, reply: str = "", **measures: Any
 ) -> tuple[bool, float | None]:
-    """Return whether an output passes by the rubric of a case, and its score; every judge gives one reply."""
+    """Return whether an output passes by the rubric of a case, and its score; every judge gives one reply.
+
+    `measures` are what its run recorded about it.
+    """
     found = {draft.ref: draft for draft in drafts}
 
     def load(ref: object) -> Artifact:
@@ -61,5 +65,5 @@ def grade_case(
 
     assert case.rubric
     context = CheckContext(load=load, ask=ask, model={"id": "m"})
-    result = evaluate(case.rubric.value, output, case.question, context=context)
+    result = evaluate(case.rubric.value, {"output": output, **measures}, case.question, context=context)
     return result.verdict == "pass", None if result.score is None else float(result.score)

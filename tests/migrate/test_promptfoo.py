@@ -188,6 +188,8 @@ def test_the_user_decides_what_a_file_is(name: str, tmp_path: Path) -> None:
         ({"type": "contains-any", "value": [1.0, "{{ w }}"]}, ["1", "b"], ["1", "b"]),
         ({"type": "contains", "value": 0}, ["0"], None),
         ({"type": "not-levenshtein", "value": "b", "threshold": 0}, True, None),
+        ({"type": "cost", "threshold": 0}, {"max": 0}, None),
+        ({"type": "not-latency", "threshold": 9}, True, None),
     ],
 )
 def test_a_release_reads_as_it_was_measured(assertion: dict[str, Any], newer: Any, older: Any) -> None:
@@ -196,7 +198,7 @@ def test_a_release_reads_as_it_was_measured(assertion: dict[str, Any], newer: An
     for release in ("0.121", "0.118"):
         rubric = read_config(text, "config.json", {}, release).cases[0].rubric
         check = rubric.value["checks"][0] if rubric else {}
-        found.append(check.get("values", check.get("negate")))
+        found.append(check.get("values", check.get("cost_usd", check.get("negate"))))
     assert found == [newer, older]
     asked = read_config(text, "config.json", {}, None)
     assert ("--dialect" in "".join(note.reason for note in asked.notes)) == (newer != older)

@@ -18,6 +18,7 @@ from tests.shared_data import SHARED
 
 VECTORS = SHARED / "vectors/promptfoo_vectors.json"
 PROMPTS = ["{{ q }}"]
+MEASURES = {"latencyMs": "latency_ms", "cost": "cost_usd"}
 # Vectors by kind: how many come out equal in pass and score, and how many are declared not to.
 COUNTED = {
     "Contains": (0, 1),
@@ -28,7 +29,7 @@ COUNTED = {
     "contains-all": (12, 1),
     "contains-any": (25, 6),
     "contains-json": (0, 20),
-    "cost": (0, 4),
+    "cost": (3, 1),
     "ends-with": (0, 1),
     "equals": (51, 3),
     "factuality": (24, 0),
@@ -46,7 +47,7 @@ COUNTED = {
     "is-refusal": (0, 8),
     "is-valid-openai-tools-call": (0, 6),
     "javascript": (4, 24),
-    "latency": (0, 4),
+    "latency": (3, 1),
     "levenshtein": (5, 16),
     "llm-rubric": (22, 19),
     "model-graded-closedqa": (11, 0),
@@ -96,13 +97,18 @@ def compare(vector: dict[str, Any]) -> str:
     case = extraction.cases[-1 if vector["name"].endswith("row2") else 0] if extraction.cases else None
     if case is None or case.rubric is None:
         return "declared" if extraction.notes or (case and case.reasons) else "says nothing"
-    if expect.get("error") or expect.get("refused"):
-        return "declared" if vector["output"] is None or case.reasons else "is graded, and was an error"
     output, reply = vector["output"], vector.get("grader_reply", "")
+    recorded = {name: vector[key] for key, name in MEASURES.items() if key in vector}
+    if expect.get("error") or expect.get("refused"):
+        if output is None or case.reasons:
+            return "declared"
+        _, score = grade_case(case, extraction.drafts, output, **recorded)
+        return "equal" if score is None else "is graded, and was an error"
     if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable
         output = fill_known(output, case.question["metadata"]["vars"])
     text = output if isinstance(output, str) else json.dumps(output, separators=(",", ":"), ensure_ascii=False)
-    found = grade_case(case, extraction.drafts, text, reply if isinstance(reply, str) else reply[0])
+    reply = reply if isinstance(reply, str) else reply[0]
+    found = grade_case(case, extraction.drafts, text, reply, **recorded)
     if found == (expect["pass"], pytest.approx(expect["score"], abs=1e-12)):
         return "equal"
     is_said = case.outcome is MigrationOutcome.LOSSY or (

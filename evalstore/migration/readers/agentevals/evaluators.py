@@ -32,6 +32,7 @@ from evalstore.migration.readers.agentevals.model_graders import (
 from evalstore.migration.readers.agentevals.output_checks import (
     read_fields,
     read_fixed_check,
+    read_limits,
     read_pattern,
     read_substrings,
     read_trimmed_text,
@@ -180,6 +181,7 @@ _READERS: Mapping[str, Callable[[SuitePart], GradingTerms]] = {
     "skill": read_skill_use,
     "goal": lambda part: read_model_grader(part) + note_losses(_GOAL),
     "fields": read_fields,
+    "limits": read_limits,
     "composite": partial(read_composite, read_members=partial(read_list, inner=True)),
     "assert_set": partial(read_assert_set, read_members=partial(read_list, inner=True)),
     "unmapped": lambda part: part.set_aside(part.row["reason"]),

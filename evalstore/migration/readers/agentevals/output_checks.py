@@ -1,4 +1,4 @@
-"""Reads checks of the output: substrings, beginnings and ends, patterns, JSON, and JSON fields."""
+"""Reads checks of the output: its text, JSON and JSON fields, and limits of its record."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from evalstore.migration.readers.agentevals.grading import (
     note_losses,
     parse_number,
 )
+from evalstore.migration.value_readings import is_number
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
@@ -45,6 +46,8 @@ _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _MISSING = object()
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is: {}"
+_TOTAL = "max_total"
+_NEGATED_GAP = "the runner passes a negated limit where nothing was recorded; here that counts 0"
 _KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
 _LOSSY = (
     "the runner leaves out optional fields that the answer lacks; here they count as right",
@@ -141,6 +144,20 @@ def read_pattern(part: SuitePart) -> GradingTerms:
 def read_fixed_check(part: SuitePart) -> GradingTerms:
     """Read a check that has no parameters."""
     return part.grade(dict(part.row["check"])) + note_losses(part.row.get("lossy", ""))
+
+
+def read_limits(part: SuitePart) -> GradingTerms:
+    """Read the most that numbers may be which a run records about an output."""
+    if part.get(_TOTAL) is not None:
+        return part.set_aside("no check limits the sum of tokens")
+    found = {key: part.get(key) for key in part.row["measures"] if part.get(key) is not None}
+    if not found or not all(is_number(most) and most >= 0 for most in found.values()):
+        return part.skip(f"it has no limit: {' or '.join(part.row['measures'])}")
+    limits = {part.row["measures"][key]: {"max": most} for key, most in found.items()}
+    losses = (_NEGATED_GAP,) if part.get("negate") is True else ()
+    remark = f"a run has to record {' and '.join(limits)}: an output without counts 0"
+    note = MigrationNote(part.pointer, MigrationOutcome.MIGRATED, remark)
+    return part.grade({"kind": "limits", **limits}, *losses) + GradingTerms(notes=(note,))
 
 
 def read_fields(part: SuitePart) -> GradingTerms:

@@ -69,6 +69,9 @@ _GATED = (
     "its threshold counts the score of a model whatever its verdict; here a verdict that"
     " fails counts 0"
 )
+_RECORDED = (
+    "a run has to record {name}: an output without it is unscored here, and an error of the program"
+)
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _AJV_DRAFTS = frozenset({_DRAFT, _DRAFT.removesuffix("#")})
 
@@ -436,6 +439,17 @@ def _read_distance(part: AssertionPart) -> AssertionReading:
     return AssertionReading(reason=part.row["reason"])
 
 
+def _read_limit(part: AssertionPart) -> AssertionReading:
+    """Read the most that a number may be which a run records about an output."""
+    most, name = part.raw.get("threshold"), part.row["measure"]
+    if most is None or (most == 0 and not part.release.zero_counts):
+        raise StopError(f"{part.type} has no threshold")
+    if not is_number(most) or most < 0:
+        return AssertionReading(reason="its threshold is not a number of 0 or more")
+    check = {"kind": "limits", name: {"max": most}}
+    return AssertionReading(check, remarks=(_RECORDED.format(name=name),))
+
+
 def _read_code(part: AssertionPart) -> AssertionReading:
     """Read a line of code, of which a few forms are conditions that a check can say."""
     reading, code = AssertionReading(reason=part.row["reason"]), part.raw.get("value")
@@ -504,6 +518,7 @@ _READERS: Mapping[str, Callable[[AssertionPart], AssertionReading]] = {
     "json": _read_json,
     "words": _read_word_count,
     "distance": _read_distance,
+    "limit": _read_limit,
     "judged": _read_judged,
     "code": _read_code,
     "unmapped": lambda part: AssertionReading(reason=part.row["reason"]),
