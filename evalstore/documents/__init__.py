@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evalstore.documents.edit import replace_scalar, replace_scalars
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
+        read_javascript_value,
         read_json,
         read_leading_value,
         read_legacy_json,
@@ -55,6 +56,7 @@ __all__ = [
     "follow_pointer",
     "format_exact",
     "format_json_pointer",
+    "read_javascript_value",
     "read_json",
     "read_leading_value",
     "read_legacy_json",
@@ -80,6 +82,7 @@ __getattr__ = import_lazily(
         ".edit": ("replace_scalar", "replace_scalars"),
         ".json_reader": (
             "LINE_LIMIT",
+            "read_javascript_value",
             "read_json",
             "read_leading_value",
             "read_legacy_json",

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
+from math import isfinite
 from typing import Any, NoReturn
 
 from evalstore.documents.document import (
@@ -105,6 +107,38 @@ def read_value(text: str, file: str) -> Any:
             ):
                 return value
     return read_json(text, file).value
+
+
+def read_javascript_value(text: str) -> Any:
+    """Parse one JSON text as JavaScript does: of equal keys the last counts, numbers are doubles.
+
+    Half of a surrogate pair becomes U+FFFD, and a number beyond all doubles an `OpaqueValue`.
+    """
+    try:
+        value = _JAVASCRIPT_DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        place = Place("output", error.lineno)
+        raise LoadError(f"not JSON: {describe_decode_error(error)}", place=place) from None
+    except RecursionError:
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels") from None
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels")
+    return _replace_halves(value) if _ESCAPED.search(text) else value
+
+
+def _replace_halves(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_replace_halves(item) for item in value]
+    if isinstance(value, dict):
+        return {_replace_halves(key): _replace_halves(item) for key, item in value.items()}
+    return value
+
+
+def _read_double(lexeme: str) -> int | Decimal | OpaqueValue:
+    number = float(lexeme)
+    return parse_number(repr(number)) if isfinite(number) else OpaqueValue(lexeme)
 
 
 def read_leading_value(text: str, start: int, file: str) -> tuple[Any, int]:
@@ -234,6 +268,9 @@ _DECODER = json.JSONDecoder(
     parse_float=parse_number,
     parse_int=parse_number,
     parse_constant=_refuse_constant,
+)
+_JAVASCRIPT_DECODER = json.JSONDecoder(
+    parse_float=_read_double, parse_int=_read_double, parse_constant=_refuse_constant
 )
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]  # in every CPython, in no stub
 

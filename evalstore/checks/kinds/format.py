@@ -16,18 +16,29 @@ from evalstore.text import EXCERPT, find_nearest, make_excerpt
 _FORMATS = frozenset({"json", "text"})
 
 
-def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
+def read_strict_value(text: str) -> Any:
+    """Parse one text of strict JSON (RFC 8259).
+
+    It has no key twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
+    """
+    return read_value(text, "output")
+
+
+def grade_json(
+    text: str,
+    grade_value: Callable[[Any], Grade],
+    read_json_value: Callable[[str], Any] = read_strict_value,
+) -> Grade:
     """Return the grade of the JSON's value.
 
-    No JSON fails, JSON beyond the limits is unscored (error). Strict JSON (RFC 8259) has no key
-    twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
+    No JSON fails, JSON beyond the limits is unscored (error).
     """
     # A file may begin with one, and its reader takes it; a text that is graded may not, as in
     # `JSON.parse`.
     if text.startswith("\ufeff"):
         return grade_binary(False, "not JSON: it begins with a byte order mark")
     try:
-        value = read_value(text, "output")
+        value = read_json_value(text)
     except LimitError as limit:
         return grade_error(make_excerpt(limit.message))
     except LoadError as broken:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.checks.kinds import CheckKind
-from evalstore.checks.kinds.format import grade_json
+from evalstore.checks.kinds.format import grade_json, read_strict_value
 from evalstore.checks.markdown import find_fenced_blocks
-from evalstore.documents import format_json_pointer, write_canonical
+from evalstore.documents import format_json_pointer, read_javascript_value, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.languages.schemas import (
     Violation,
@@ -23,9 +24,18 @@ from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
+# Reads the JSON of an output, and grades its value by the function given.
+_ReadOutput = Callable[[str, Callable[[Any], Grade]], Grade]
+_DIALECTS: Mapping[str, Callable[[str], Any]] = {
+    "strict": read_strict_value,
+    "javascript": read_javascript_value,
+}
+
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Read the output's JSON strictly, then check it by `schema`, or its fields by the question.
+    """Read the output's JSON, then check it by `schema`, or its fields by the question.
+
+    `dialect` says which texts are JSON: strict, or those that JavaScript reads.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced
     block marked `json`, else the first fenced block, as CommonMark sees them; `auto`, the fenced
@@ -38,10 +48,14 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     `also_valid[field]`. A question that lacks a field leaves the check unscored (missing), whatever
     the output; a field that the output lacks is a fail.
     """
-    extract = params.get("extract", "auto")
+    read_output = partial(
+        _grade_json_part,
+        extract=params.get("extract", "auto"),
+        read_json_value=_DIALECTS[params.get("dialect", "strict")],
+    )
     if "expected_fields" in params:
-        return _grade_by_fields(params["expected_fields"], extract)
-    return _grade_by_schema(params["schema"], extract)
+        return _grade_by_fields(params["expected_fields"], read_output)
+    return _grade_by_schema(params["schema"], read_output)
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
@@ -86,7 +100,7 @@ def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
         )
 
 
-def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
+def _grade_by_schema(wanted: Any, read_output: _ReadOutput) -> GradeFunction:
     try:
         schema = compile_untrusted(wanted)
     except SchemaError as flaw:
@@ -101,25 +115,31 @@ def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
             describe_engine(),
         )
 
-    return lambda sample: _grade_json_part(sample.text, extract, grade_value)
+    return lambda sample: read_output(sample.text, grade_value)
 
 
-def _grade_by_fields(names: list[str], extract: str) -> GradeFunction:
+def _grade_by_fields(names: list[str], read_output: _ReadOutput) -> GradeFunction:
     def grade(sample: Sample) -> Grade:
         wanted = _find_allowed_values(names, sample.question)
         if isinstance(wanted, Grade):
             return wanted
-        return _grade_json_part(sample.text, extract, lambda value: _compare_fields(wanted, value))
+        return read_output(sample.text, lambda value: _compare_fields(wanted, value))
 
     return grade
 
 
-def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade]) -> Grade:
+def _grade_json_part(
+    text: str,
+    grade_value: Callable[[Any], Grade],
+    *,
+    extract: str,
+    read_json_value: Callable[[str], Any],
+) -> Grade:
     try:
         json_text = _extract_json(text, extract)
         if json_text is None:
             return grade_binary(False, "there is no fenced block")
-        return grade_json(json_text, grade_value)
+        return grade_json(json_text, grade_value, read_json_value)
     except LimitError as limit:
         return grade_error(limit.message)
     except SchemaError as stopped:

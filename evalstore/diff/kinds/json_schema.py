@@ -272,6 +272,9 @@ KIND = ComparedKind(
         "expected_fields": Param(
             None, read_texts, rule="json-schema-changed", edits=find_schema_changes, is_set=True
         ),
+        "dialect": Param(
+            "strict", read_one_of("strict", "javascript"), rule="check-engine-changed"
+        ),
         "extract": Param(
             "auto", read_one_of("auto", "whole", "fence"), rule="check-target-changed"
         ),

@@ -36,6 +36,8 @@ from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Check = dict[str, Any]
+# The whole output as the program's JSON.parse reads it.
+_WHOLE: Check = {"extract": "whole", "dialect": "javascript"}
 NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
 ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _NOT = "not-"
@@ -50,6 +52,7 @@ _HALVES = (
     "it may count a character above U+FFFF as two, as JavaScript does, which counts as one here"
 )
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is"
+_ANY_JSON: Check = {"kind": "json_schema", "schema": {}, **_WHOLE}
 _JSON = (
     "the program's JSON may name a key twice, hold half a character or a number without end; none"
     " of them is JSON here"
@@ -63,6 +66,18 @@ _LATER = frozenset(
     {"prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
     | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
 )
+# Those that mean the same in its draft-07 and in ours, whatever is beside them.
+_INNER = frozenset({"items", "additionalProperties", "not"})
+_INNER_LISTS = frozenset({"anyOf", "oneOf", "allOf"})
+_PLAIN_KEYWORDS = (
+    _INNER
+    | _INNER_LISTS
+    | {"type", "properties", "required", "enum", "const", "minimum", "maximum", "minLength"}
+    | {"maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
+    | {"exclusiveMinimum", "exclusiveMaximum", "title", "description", "default", "examples"}
+    | {"$schema", "$comment"}
+)
+_MINUS_ZERO = "the program tells 0 from -0 in the JSON that it compares"
 _HIDDEN = "this release shows the judge the variable {} of the test in place of its own"
 _SCORES = "what options.factuality says that a category is worth is not taken over"
 _GATED = (
@@ -293,8 +308,8 @@ def _read_equal(part: AssertionPart) -> AssertionReading:
             return AssertionReading(
                 reason="this release fails not-equals of every text that is not JSON"
             )
-        check = {"kind": "json_schema", "schema": {"const": value}, "extract": "whole"}
-        return AssertionReading(check, (_JSON,))
+        check = {"kind": "json_schema", "schema": {"const": value}, **_WHOLE}
+        return AssertionReading(check, (_MINUS_ZERO,) if _has_zero(value) else ())
     text = write_value(value)
     if not text:
         return AssertionReading({"kind": "regex", "pattern": "\\A\\Z"})
@@ -347,10 +362,10 @@ def _read_json(part: AssertionPart) -> AssertionReading:
     if isinstance(value, str) and value:
         value = _parse_schema(value)
     if not value and not is_number(value):  # what the program takes for no schema
-        return AssertionReading({"kind": "format", "format": "json"}, (_JSON,))
+        return AssertionReading(dict(_ANY_JSON))
     if not isinstance(value, dict):
         if value is False:
-            return AssertionReading({"kind": "format", "format": "json"}, (_JSON,))
+            return AssertionReading(dict(_ANY_JSON))
         raise StopError(f"is-json has {_describe(value)} where a schema belongs")
     if value.get("$schema", _DRAFT) not in _AJV_DRAFTS:
         raise StopError("is-json has a schema of a draft that it does not read")
@@ -361,8 +376,28 @@ def _read_json(part: AssertionPart) -> AssertionReading:
             return AssertionReading(dict(NEVER), is_fixed=True)
         return AssertionReading(reason="this release applies the schema to a text that is not JSON")
     schema = {"$schema": _DRAFT, **value}
-    check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
-    return AssertionReading(check, (_JSON, _SCHEMA))
+    check = {"kind": "json_schema", "schema": schema, **_WHOLE}
+    return AssertionReading(check, () if _is_plain_schema(value) else (_SCHEMA,))
+
+
+def _is_plain_schema(schema: Any) -> bool:
+    """Whether the program and evalstore read each keyword of a schema alike."""
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_KEYWORDS:
+        return False
+    named = schema.get("properties", {})
+    inner = [schema[key] for key in _INNER & schema.keys()]
+    inner += named.values() if isinstance(named, dict) else [None]
+    for key in _INNER_LISTS & schema.keys():
+        inner += schema[key] if isinstance(schema[key], list) else [None]
+    return all(map(_is_plain_schema, inner))
+
+
+def _has_zero(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_zero, value.values() if isinstance(value, dict) else value))
+    return is_number(value) and value == 0
 
 
 def _parse_schema(text: str) -> Any:
