@@ -270,6 +270,7 @@ class AuditJob:
                 if pair.set in SILENT:
                     self._add_silence(pair)
                 self._slice_question(pair)
+        self.totals.add_counted()
         if not self.sums.count(*COMPARABLE):
             raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
@@ -298,18 +299,18 @@ class AuditJob:
 
     def _add_question(self, pair: QuestionPair, rows: tuple[GradedRow, GradedRow]) -> None:
         question = self.attributor.attribute_question(pair)
-        if question.is_emptied:
-            self.drift += question.drift
+        result = question.result
+        self.drift += question.drift
+        if result.is_emptied:
             emptied = pair._replace(set=PairSet.EMPTY)
             self.sums.add_pair(emptied)
             self._slice_question(emptied)
             return
         self.sums.add_pair(pair)
-        if question.gaps:
-            self.sums.add_gaps(question.id, question.gaps, question.left_out)
+        if result.gaps:
+            self.sums.add_gaps(question.id, result.gaps, result.left_out)
         row = self.b.questions[question.id].row
         self.has_samples |= any(one.samples for one in rows)
-        self.drift += question.drift
         is_turned = rows[0].verdict is not rows[1].verdict
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
         self.moved.add_question(question, rows, row)
@@ -317,7 +318,7 @@ class AuditJob:
         self.notes.add_question(rows)
         for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
             reader.add_question(own, other)
-        if FactorName.INPUT in question.changed:
+        if FactorName.INPUT in result.changed:
             self.input_changed.append(question.id)
             asked = self.a.questions[question.id], self.b.questions[question.id]
             self.blank_edits += has_equal_words(asked, rows)
@@ -336,7 +337,7 @@ class AuditJob:
     def _add_change(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""
         old, new = ((row.score, row.pass_share) for row in rows)
-        shares, left_out = question.shares, question.left_out
+        shares, left_out = question.result.shares, question.result.left_out
         if shares is None or shares.old != old or shares.new != new:
             ends = (
                 shares.old if shares else (_ZERO, _ZERO),

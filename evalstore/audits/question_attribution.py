@@ -45,7 +45,7 @@ from evalstore.audits.question_shares import (
     share_question,
 )
 from evalstore.audits.shapley import list_unions
-from evalstore.audits.share_patterns import SharePatterns
+from evalstore.audits.share_patterns import AttributedChange, SharePatterns
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
 from evalstore.audits.wording import has_other_prompt, name_prompt
@@ -107,31 +107,19 @@ def _describe(score: Fraction | None, verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttributedQuestion:
-    """One question: its shares, and what differs in it.
+    """One question: what came of it, and what is its own.
 
-    `shares` is None where replay leaves an end of it unscored. `anchors` is how many questions an
-    estimated share rests on, 0 where nothing is estimated; `service_keys` are the judged checks and
-    models that it is an anchor of, or is estimated by. `is_judged` says whether judges have a part
-    in its score, and `silent` are findings about its rubric that can move nothing. `cells` are what
-    was graded, of which `whole` is run B's. `gaps` are the checks that had nothing to grade in one
-    run alone: the shares are those of the others, and `left_out` is what the change of the question
-    loses without them. Where no other check is left (`is_emptied`), nothing of the question is
-    compared.
+    Questions with equal answers share the former. `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated;
+    `service_keys` are the judged checks and models that it is an anchor of, or is estimated by.
+    `cells` are what was graded.
     """
 
     id: str
-    shares: QuestionShares | None
-    changed: frozenset[FactorName]
-    is_judged: bool
+    result: AttributedChange
     anchors: int
     service_keys: tuple[tuple[object, ...], ...]
-    silent: tuple[EditSource, ...]
     drift: tuple[Drift, ...]
     cells: MixedGrades
-    whole: int
-    gaps: tuple[Gap, ...]
-    left_out: LineEffect
-    is_emptied: bool
 
     @property
     def is_estimated(self) -> bool:
@@ -256,34 +244,42 @@ class QuestionAttributor:
         contexts = {
             name: Coalition((_CONTEXT_BITS[name],)) for name in _list_contexts(shared, cells.moved)
         }
-        # All edits: those that are idle here are not in the pruned tree.
-        whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
-        samples = zip((0, whole), map(len, cells.rows), strict=True)
-        ends = [[cells.grade_all(mask, at) for at in range(count)] for mask, count in samples]
-        drift = tuple(_list_drift(shared, ends))
-        gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole, ends)
-        share = partial(self._share_question, shared, cells, contexts)
-        if plan.is_plain and not gaps:
+        attribute = partial(self._attribute_change, shared, cells, contexts)
+        if plan.is_plain:
             find_source = partial(self._find_source, shared, {})
             sources = [(name, find_source(name, _CONTEXT_BITS[name])) for name in contexts]
             # A plan lives as long as these patterns: no other has its id.
-            shares = self.patterns.share_question((id(plan), *sources), cells, share)
+            result = self.patterns.find_change((id(plan), *sources), cells, attribute)
         else:
-            shares = share()
+            result = attribute()
         known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
         anchors = (
             {key: count for key, count in known.items() if count} if cells.is_estimated else {}
         )
         return AttributedQuestion(
             id=shared.id,
-            shares=shares,
-            changed=frozenset((*plan.trees, *contexts)),
-            is_judged=plan.rubric.is_judged,
+            result=result,
             anchors=max(anchors.values(), default=0),
             service_keys=tuple(anchors) or tuple(self.evidence.list_anchor_keys(pairs)),
-            silent=plan.silent,
-            drift=drift,
+            drift=tuple(_list_drift(shared, result.ends)),
             cells=cells,
+        )
+
+    def _attribute_change(
+        self, shared: _SharedQuestion, cells: MixedGrades, contexts: Mapping[FactorName, Coalition]
+    ) -> AttributedChange:
+        plan = shared.plan
+        # All edits: those that are idle here are not in the pruned tree.
+        whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
+        samples = zip((0, whole), map(len, cells.rows), strict=True)
+        ends = [[cells.grade_all(mask, at) for at in range(count)] for mask, count in samples]
+        gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole, ends)
+        return AttributedChange(
+            shares=self._share_question(shared, cells, contexts),
+            ends=ends,
+            changed=frozenset((*plan.trees, *contexts)),
+            is_judged=plan.rubric.is_judged,
+            silent=plan.silent,
             whole=whole,
             gaps=gaps,
             left_out=left_out,

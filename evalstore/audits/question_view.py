@@ -188,21 +188,22 @@ class MovedQuestions:
 
         Its cells are made if it is kept. `asked` is its row in B.
         """
-        if question.shares is None or not any(
-            any(block.share) for block in question.shares.blocks.values()
-        ):
+        found = question.result.shares
+        if found is None or not any(any(block.share) for block in found.blocks.values()):
             return
         self.count += 1
         if not self.limit:
             return
-        shares = _read_shares(question.shares)
+        shares = _read_shares(found)
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
         cells = tuple(
-            build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric))
+            build_question_cells(
+                question.cells, question.result.whole, (rows[0].rubric, rows[1].rubric)
+            )
         )
-        edits = tuple(_list_edits(question.shares))
+        edits = tuple(_list_edits(found))
         tags = tuple(read_tags(asked))
         moved = MovedQuestion(
             question.id, rows, tags, shares, edits, cells, question.cells.is_estimated

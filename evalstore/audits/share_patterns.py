@@ -1,33 +1,56 @@
-"""Remembers shares of questions by question and answer.
+"""Remembers what came of questions by their answers, so that equal ones are attributed once.
 
-So equal ones are shared out once. Most questions of a run differ in few answers: which checks pass,
-which edited phrases are there. What is asked next depends on the answers so far and on nothing
-else, so all questions of a plan walk one tree, and a question that comes to its end has the shares
-of the one that came there first.
+Most questions of a run differ in few answers: which checks pass, which edited phrases are there. What
+is asked next depends on the answers so far and on nothing else, so all questions of a plan walk one
+tree, and a question that comes to its end is like the one that came there first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalstore.audits.edits.rubric_plan import CheckPath
 from evalstore.audits.question_cells import AlikeItems, AskedCheck, MixedGrades
+from evalstore.audits.question_sets import Gap
 from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.values import EditSource, FactorName, LineEffect
+from evalstore.model import RubricResult
 
-_KEPT_SHARES = 1 << 10  # scores of many values give as many patterns, which need not all be held
+_KEPT_CHANGES = 1 << 10  # scores of many values give as many patterns, which need not all be held
 
 
-class _SharedEnd(NamedTuple):
-    """What came of a question: its shares.
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributedChange:
+    """What came of a question: its shares, and what differs in it.
 
-    It also has which of its items acted alike, and which edits were idle.
+    `shares` is None where replay leaves an end of it unscored. `ends` are the results of all samples under the rubrics of their own run, by run. `is_judged`
+    says whether judges have a part in its score, and `silent` are findings about its rubric that can
+    move nothing. `whole` is the cell of run B.
+    `gaps` are the checks that had nothing to grade in one run alone: the shares are those of the
+    others, and `left_out` is what the change of the question loses without them. Where no other
+    check is left (`is_emptied`), nothing of the question is compared.
     """
 
     shares: QuestionShares | None
+    ends: Sequence[Sequence[RubricResult]]
+    changed: frozenset[FactorName]
+    is_judged: bool
+    silent: tuple[EditSource, ...]
+    whole: int
+    gaps: tuple[Gap, ...]
+    left_out: LineEffect
+    is_emptied: bool
+
+
+class _PatternEnd(NamedTuple):
+    """What came of a question, and what its cells were left with, which says what is shown of them."""
+
+    change: AttributedChange
     alike: dict[CheckPath, list[AlikeItems]]
     idle: int
+    left_out: tuple[frozenset[str], ...]
 
 
 @dataclass(slots=True)
@@ -36,45 +59,40 @@ class _AnswerStep:
 
     asked: AskedCheck | None = None
     following: dict[Hashable, _AnswerStep] = field(default_factory=dict)
-    end: _SharedEnd | None = None
+    end: _PatternEnd | None = None
 
 
 @dataclass(slots=True)
 class SharePatterns:
-    """The shares of the questions so far, by their answers."""
+    """What came of the questions so far, by their answers."""
 
     _first: dict[Hashable, _AnswerStep] = field(default_factory=dict)
     _count: int = 0
 
-    def share_question(
-        self,
-        start: Hashable,
-        cells: MixedGrades,
-        share: Callable[[], QuestionShares | None],
-    ) -> QuestionShares | None:
-        """Return the shares of a question.
+    def find_change(
+        self, start: Hashable, cells: MixedGrades, attribute: Callable[[], AttributedChange]
+    ) -> AttributedChange:
+        """Return what came of a question with equal answers, else what `attribute` computes.
 
-        They are those of one with equal answers, else what `share` computes. `start` is what
-        questions have in common that are asked the same first.
+        `start` is what questions have in common that are asked the same first. Nothing was asked of
+        `cells` yet.
         """
         key = start, cells.shape
         if (end := self._find_end(key, cells)) is None:
-            end = _SharedEnd(share(), cells.alike, cells.idle)
+            end = _PatternEnd(attribute(), cells.alike, cells.idle, cells.left_out)
             self._add(key, cells, end)
         # What acts alike says which of several equal cells is graded, and so what is shown.
-        cells.alike, cells.idle = end.alike, end.idle
-        return end.shares
+        cells.alike, cells.idle, cells.left_out = end.alike, end.idle, end.left_out
+        return end.change
 
-    def _find_end(self, key: Hashable, cells: MixedGrades) -> _SharedEnd | None:
+    def _find_end(self, key: Hashable, cells: MixedGrades) -> _PatternEnd | None:
         step = self._first.get(key)
-        for _, answer in cells.trail.values():
-            step = step and step.following.get(answer)
         while step and step.asked:
             step = step.following.get(cells.grade_asked(step.asked))
         return step.end if step else None
 
-    def _add(self, key: Hashable, cells: MixedGrades, end: _SharedEnd) -> None:
-        if self._count >= _KEPT_SHARES:
+    def _add(self, key: Hashable, cells: MixedGrades, end: _PatternEnd) -> None:
+        if self._count >= _KEPT_CHANGES:
             self._first.clear()
             self._count = 0
         self._count += 1

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 from evalstore.audits.claims import choose_claim
 from evalstore.audits.question_attribution import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Channels, FactorNames
+from evalstore.audits.share_patterns import AttributedChange
 from evalstore.audits.values import (
     OWN_FACTORS,
     Cause,
@@ -46,6 +48,7 @@ from evalstore.statistics import (
 )
 
 _WORST = 5
+_KEPT_COUNTS = 1 << 10  # of alike questions, before they are added to the sums
 _ZERO = Fraction(0)
 _SERVICE: FactorNames = (FactorName.JUDGE_SERVICE,)
 
@@ -83,36 +86,38 @@ class _FactorSum:
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
 
-    def add_question(
-        self, id_: str, block: BlockShare, group: str | None, *, is_turned: bool
-    ) -> None:
+    def add_question(self, id_: str, block: BlockShare, *, is_turned: bool) -> None:
+        """Note a question where it is one of those that are named."""
         share, passes = block.share
-        self.share.add(share)
-        self.passes.add(passes)
-        self.pass_shares.add(passes, group)
-        self.first.add(block.first)
-        self.last.add(block.last)
-        if share:
-            self.moved += 1
-            self.shares.add(share, group)
-            if len(self.worst) < _WORST or abs(share) >= abs(self.worst[-1].share):
-                insort(
-                    self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id)
-                )
-                del self.worst[_WORST:]
+        if share and (len(self.worst) < _WORST or abs(share) >= abs(self.worst[-1].share)):
+            insort(self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id))
+            del self.worst[_WORST:]
         # Of factors that cancelled out on a question, none turned its verdict.
         if is_turned and passes:
             self.flipped.append(id_)
-            self.turned.add(passes, group)
+
+    def add_block(self, block: BlockShare, alike: _AlikeQuestions, times: int) -> None:
+        """Add the block of some questions to the sums."""
+        share, passes = block.share
+        self.share.add(share, times)
+        self.passes.add(passes, times)
+        self.pass_shares.add(passes, alike.group, times)
+        self.first.add(block.first, times)
+        self.last.add(block.last, times)
+        if share:
+            self.moved += times
+            self.shares.add(share, alike.group, times)
+        if alike.is_turned:
+            self.turned.add(passes, alike.group, times)
         for source, score, pass_share in block.edits:
             if (found := self.causes.get(source)) is None:
                 found = self.causes[source] = _CauseSum()
-            found.share.add(score.share)
-            found.passes.add(pass_share.share)
+            found.share.add(score.share, times)
+            found.passes.add(pass_share.share, times)
             # All questions sample the same orders, so their errors can add up instead of cancelling
             # out.
-            found.error += score.error
-            found.moved += bool(score.share or pass_share.share)
+            found.error += score.error * times
+            found.moved += times * bool(score.share or pass_share.share)
 
 
 @dataclass(slots=True)
@@ -136,10 +141,19 @@ class _OwnSum:
     shares: ShareMoves = field(default_factory=ShareMoves)
     is_known: bool = True
 
-    def add_question(self, share: Fraction | None, group: str | None) -> None:
+    def add_share(self, share: Fraction | None, group: str | None, times: int) -> None:
         self.is_known &= share is not None
         if share:
-            self.shares.add(share, group)
+            self.shares.add(share, group, times)
+
+
+class _AlikeQuestions(NamedTuple):
+    """Questions whose sums are alike: what came of them, in which group, with a verdict that is not run A's or not."""
+
+    change: AttributedChange
+    group: str | None
+    is_turned: bool
+    is_estimated: bool
 
 
 @dataclass(slots=True)
@@ -165,6 +179,8 @@ class AuditTotals:
     turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, what checks that are left out moved a question by.
     _left_out: dict[int, Fraction] = field(default_factory=dict)
+    # How often each pattern came since the sums were last added to.
+    _alike: Counter[_AlikeQuestions] = field(default_factory=Counter)
     _sums: dict[FactorNames, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
@@ -173,41 +189,55 @@ class AuditTotals:
         self, question: AttributedQuestion, group: str | None, *, is_turned: bool
     ) -> None:
         """Add one question; `is_turned`: its verdict is not that of run A."""
-        place = self.questions
+        place, change = self.questions, question.result
         self.questions += 1
         self.units.add_question(group)
         if self.has_slices:
             self.groups.append(group)
-            if question.left_out.score:
-                self._left_out[place] = question.left_out.score
-        self.is_judged |= question.is_judged
-        self.is_sampled |= question.is_estimated or not OWN_FACTORS.isdisjoint(question.changed)
-        if question.silent:
-            # One value a plan of rubrics, and there are few.
-            self._silent[id(question.silent)] = question.silent
-        blocks = question.shares.blocks if question.shares else {}
-        sampled = {FactorName.JUDGE_SERVICE, *OWN_FACTORS} if question.is_estimated else OWN_FACTORS
-        turned = _ZERO
-        joint = {name for names in blocks if len(names) > 1 for name in names}
-        for name in question.changed - joint:
-            self._find_sum((name,)).changed += 1
+            if change.left_out.score:
+                self._left_out[place] = change.left_out.score
+        blocks = change.shares.blocks if change.shares else {}
         for names, block in blocks.items():
             total = self._find_sum(names)
-            total.changed += len(names) > 1
-            total.add_question(question.id, block, group, is_turned=is_turned)
-            if not sampled.isdisjoint(names):
-                turned += block.share[1]
+            total.add_question(question.id, block, is_turned=is_turned)
             if self.has_slices and block.share[0]:
                 total.places[place] = block.share[0]
-        if turned:
-            self.turned.add(turned, group)
         if question.service_keys:
             self._add_anchor(question, blocks, group)
-        if question.shares:
+        alike = _AlikeQuestions(change, group, is_turned, question.is_estimated)
+        if len(self._alike) >= _KEPT_COUNTS and alike not in self._alike:
+            self.add_counted()
+        self._alike[alike] += 1
+
+    def add_counted(self) -> None:
+        """Add the questions that were only counted so far to the sums; they are complete after that."""
+        for alike, times in self._alike.items():
+            self._add_sums(alike, times)
+        self._alike.clear()
+
+    def _add_sums(self, alike: _AlikeQuestions, times: int) -> None:
+        change, group = alike.change, alike.group
+        self.is_judged |= change.is_judged
+        self.is_sampled |= alike.is_estimated or not OWN_FACTORS.isdisjoint(change.changed)
+        if change.silent:
+            # One value a plan of rubrics, and there are few.
+            self._silent[id(change.silent)] = change.silent
+        blocks = change.shares.blocks if change.shares else {}
+        sampled = {FactorName.JUDGE_SERVICE, *OWN_FACTORS} if alike.is_estimated else OWN_FACTORS
+        joint = {name for names in blocks if len(names) > 1 for name in names}
+        for name in change.changed - joint:
+            self._find_sum((name,)).changed += times
+        for names, block in blocks.items():
+            total = self._find_sum(names)
+            total.changed += times * (len(names) > 1)
+            total.add_block(block, alike, times)
+        turned = sum((blocks[one].share[1] for one in blocks if not sampled.isdisjoint(one)), _ZERO)
+        self.turned.add(turned, group, times)
+        if change.shares:
             score, passes = _sum_own(blocks)
-            shares = (score, question.shares.own_old, question.shares.own_new, passes)
+            shares = (score, change.shares.own_old, change.shares.own_new, passes)
             for own, share in zip((*self.own, self.own_passes), shares, strict=True):
-                own.add_question(None if joint & OWN_FACTORS else share, group)
+                own.add_share(None if joint & OWN_FACTORS else share, group, times)
 
     def add_silence(self, share: Fraction, group: str | None) -> None:
         """Add a question that one run did not answer; `share` is how far that moves its score."""

@@ -207,14 +207,14 @@ class ShareMoves:
         lone = sum((share * times for share, times in self.lone.items()), _ZERO)
         return sum(self.groups.values(), lone)
 
-    def add(self, share: Fraction, group: str | None) -> None:
-        """Add the share of one question; one of 0 is no move."""
+    def add(self, share: Fraction, group: str | None, times: int = 1) -> None:
+        """Add the share of one question, or the same of several; one of 0 is no move."""
         if not share:
             return
         if group is None:
-            self.lone[share] += 1
+            self.lone[share] += times
         else:
-            self.groups[group] = self.groups.get(group, _ZERO) + share
+            self.groups[group] = self.groups.get(group, _ZERO) + share * times
 
     def join(self, other: ShareMoves) -> ShareMoves:
         """Return the shares of both."""

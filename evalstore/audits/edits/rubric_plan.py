@@ -244,7 +244,7 @@ def _read_outcome(result: CheckResult) -> tuple[object, ...]:
     return result.id, result.score.as_integer_ratio(), result.verdict is Verdict.PASS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RubricPlan:
     """The plan of one pair of rubrics; `sources` are by bit.
 
@@ -258,7 +258,7 @@ class RubricPlan:
     silent: tuple[EditSource, ...]
     floats: bool
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether checks differ by edits of their own alone, and refer to nothing."""
         return not self.floats and not any(
