@@ -35,7 +35,7 @@ from evalstore.model import (
 )
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.rows import name_rows_file, read_row_lines
+from evalstore.store.rows import RowLine, name_rows_file, read_row_lines
 from evalstore.store.tags import find_last_release
 from evalstore.versions import find_version
 
@@ -121,6 +121,7 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     ignored: Iterable[str] = (),
     find: Callable[[str], Resolved] | None = None,
     dataset: Artifact | None = None,
+    lines: Callable[[], Iterable[RowLine]] | None = None,
     beside: Iterable[Artifact] = (),
 ) -> UseFindings:
     """Return what is wrong with artifacts, and with the questions of datasets as they are read.
@@ -128,8 +129,9 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find`
     says what references mean, by default `store.resolve`. Where all is used for one `dataset`, its
     target is strict about all of it, and the pins of its last release may lag behind their source;
-    `beside` are further files through which a target reaches one. Memory does not grow with the
-    questions: an id that stands twice is found by who indexes them.
+    `lines` gives those of its rows that are used, by default all. `beside` are further files
+    through which a target reaches one. Memory does not grow with the questions: an id that stands
+    twice is found by who indexes them.
     """
     find = find or store.resolve
     context = _make_context(store, [resolved.artifact for resolved in used], today, find, beside)
@@ -144,9 +146,9 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     is_strict = False
     for resolved in used:
         policy = context.find_policy(resolved.artifact)
-        for note in _lint_resolved(
-            store, resolved, context, pins if resolved.artifact is dataset else None
-        ):
+        is_dataset = resolved.artifact is dataset
+        rows = lines() if lines and is_dataset else _read_lines(store, resolved)
+        for note in _lint_resolved(store, resolved, rows, context, pins if is_dataset else None):
             severity = policy.find_severity(note.rule, soft=note.soft)
             if severity is None or note.rule in ignored:
                 continue
@@ -205,8 +207,16 @@ def _make_context(
     )
 
 
+def _read_lines(store: ArtifactStore, resolved: Resolved) -> Iterable[RowLine]:
+    return read_row_lines(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
+
+
 def _lint_resolved(
-    store: ArtifactStore, resolved: Resolved, context: ValidationContext, pins: LaggingPins | None
+    store: ArtifactStore,
+    resolved: Resolved,
+    lines: Iterable[RowLine],
+    context: ValidationContext,
+    pins: LaggingPins | None,
 ) -> Iterator[Note]:
     artifact = resolved.artifact
     yield from lint_alone(artifact, context)
@@ -218,7 +228,6 @@ def _lint_resolved(
         if path := find_rows_path(artifact):
             name = name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag)
             at = RowsPlace(store.root, path, name, pins)
-            lines = read_row_lines(store, artifact, commit=resolved.commit, tag=resolved.tag)
             numbered = ((line.number, line.data) for line in lines)
             defaults = get_mapping(artifact.value, "defaults")
             yield from lint_rows(numbered, at, ("rows",), defaults=defaults, context=context)

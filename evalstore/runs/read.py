@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evalstore.documents import LINE_LIMIT, read_row
+from evalstore.documents import LINE_LIMIT, read_leading_value
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output, Verdict
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
@@ -137,8 +137,10 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
     def read_embedded_json(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
         if key not in holder:
             return default
-        found = read_row(require_text(holder, key).encode(), place.file, 0)
-        if isinstance(found, type(default)):
+        # As long as it is: a run of few questions of many names all others in one text.
+        text = require_text(holder, key).strip()
+        found, end = read_leading_value(text, 0, place.file)
+        if end == len(text) and isinstance(found, type(default)):
             return found
         raise ValueError(f"its `{key}` has another shape")
 

@@ -102,7 +102,7 @@ class AskedIndex:
 
     def _list_inputs(self) -> Iterator[tuple[str, str]]:
         for question in self.questions.list_questions():
-            if question.id not in self.questions.broken:
+            if not question.broken:
                 yield question.id, normalize_spaces(question.input)
 
     def _find_by_key(self, text: str) -> list[str]:

@@ -61,6 +61,8 @@ _OF_RELEASES = frozenset({"reference-unreleasable"})
 _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 # Where the files grade, whatever a pin says, or a rubric of the command line.
 _OF_PINS = frozenset({"pin-behind"})
+# Where a dataset has questions, and none of them is asked.
+_OF_NO_QUESTIONS = frozenset({"dataset-empty"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,8 @@ def open_job(
             *choice.describe(),
         )
         run = replace(run, log_status=status, notes=notes)
-        with open_question_index(resolved, store) as questions:
+        asked = None if options.by_input else _list_asked_ids(samples, choice)
+        with open_question_index(resolved, store, asked) as questions:
             refs = questions.rubric_refs if options.rubric is None else (options.rubric,)
             used = list_used(refs, find, [resolved])
             ignored = (
@@ -248,9 +251,16 @@ def open_job(
                 else _OF_RELEASES | _OF_OWN_RUBRICS | _OF_PINS
             )
             ignored |= _OF_PINS if store.worktree is WorktreePins.ALL else frozenset()
+            ignored |= _OF_NO_QUESTIONS if questions.count else frozenset()
             day, target = options.today or options.at.date(), resolved.artifact
             found = find_use_findings(
-                store, used, today=day, ignored=ignored, find=find, dataset=target
+                store,
+                used,
+                today=day,
+                ignored=ignored,
+                find=find,
+                dataset=target,
+                lines=questions.list_lines,
             )
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
@@ -272,6 +282,11 @@ def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
             return found
         missing = missing or found.reason
     raise LoadError("holds no output", place=Place(str(samples)), hint=missing or None)
+
+
+def _list_asked_ids(samples: Path, choice: SeriesFilter) -> Iterator[str]:
+    """Yield the id of every output: the questions that are read and validated."""
+    return (one.id for one in read_outputs(samples, choice) if isinstance(one, StoredOutput))
 
 
 def _escape_name(name: str) -> str:

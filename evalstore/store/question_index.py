@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-import pickle
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import chain
+from typing import Any
 
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question, find_rows_path
+from evalstore.model.question import read_defaults
 from evalstore.store.resolve import Resolved
-from evalstore.store.rows import name_rows_file
+from evalstore.store.rows import (
+    RowLine,
+    find_plain_id,
+    name_rows_file,
+    read_question,
+    read_row_lines,
+)
 from evalstore.store.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 Found = tuple[int, Question]
-_COLUMNS = "number, id, pickled, line"
+_Record = tuple[int, str, bytes, int]
+_COLUMNS = "number, id, data, line"
+_IS_DOUBLE = (
+    "EXISTS (SELECT 1 FROM question AS other WHERE other.id = question.id "
+    "AND other.number < question.number)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
     """The number of questions, and functions that find one by id, and list ids and questions.
 
-    `find` also gives the question's position, from 0. `rubric_refs` are the rubrics that they name,
-    each once, as they first come; `broken` says by id which are no questions, and why.
+    `find` also gives the question's position, from 0. Of the questions that are asked,
+    `rubric_refs` are the rubrics that they name, each once, as they first come, `list_lines` gives
+    the rows of a file, and `broken` says by id which are no questions, and why.
     """
 
     count: int
@@ -34,18 +47,23 @@ class QuestionIndex:
     list_questions: Callable[[], Iterable[Question]]
     rubric_refs: tuple[str, ...] = ()
     broken: Mapping[str, str] = field(default_factory=dict)
+    list_lines: Callable[[], Iterable[RowLine]] = tuple
 
 
 def open_question_index(
-    resolved: Resolved, store: ArtifactStore
+    resolved: Resolved, store: ArtifactStore, asked: Iterable[str] | None = None
 ) -> AbstractContextManager[QuestionIndex]:
-    """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
-    questions = store.questions(resolved)
-    if path := find_rows_path(resolved.artifact):
-        return on_disk(
-            questions, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag)
-        )
-    return nullcontext(open_in_memory(questions, resolved.artifact.document.locate(()).file))
+    """Index the questions of a dataset: in memory, or on disk where the dataset has a row file.
+
+    Of the file, only rows with the ids `asked` (None: all), and those without an id, are read and
+    may be refused. Of the others nothing but the id matters until somebody looks for them.
+    """
+    artifact = resolved.artifact
+    if path := find_rows_path(artifact):
+        lines = read_row_lines(store, artifact, commit=resolved.commit, tag=resolved.tag)
+        file = name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag)
+        return on_disk(lines, read_defaults(artifact.value), file, asked)
+    return nullcontext(open_in_memory(store.questions(resolved), artifact.document.locate(()).file))
 
 
 def check_ids(resolved: Resolved, store: ArtifactStore) -> None:
@@ -61,118 +79,146 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
         if question.id in found:
             raise _make_duplicate_error(question.id, Place(file, question.find_line()))
         found[question.id] = number, question
-    refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
-    broken = {id_: question.broken for id_, (_, question) in found.items() if question.broken}
-    known = tuple(ref for ref in refs if ref is not None)
+    refs, broken = _survey(question for _, question in found.values())
 
     def list_questions() -> Iterable[Question]:
         return (question for _, question in found.values())
 
-    return QuestionIndex(len(found), found.get, lambda: found, list_questions, known, broken)
+    return QuestionIndex(len(found), found.get, lambda: found, list_questions, refs, broken)
 
 
 @contextmanager
-def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]:
-    """Index a file's questions in a temporary SQLite file: memory does not grow with them."""
+def on_disk(
+    lines: Iterable[RowLine],
+    defaults: Mapping[str, Any],
+    file: str,
+    asked: Iterable[str] | None = None,
+) -> Iterator[QuestionIndex]:
+    """Index a file's rows in a temporary SQLite file: memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
-        refs: dict[str | None, None] = {}
-        broken: dict[str, str] = {}
-
-        def list_records() -> Iterator[tuple[int, str, bytes, int | None]]:
-            for number, question in enumerate(questions):
-                refs[question.rubric_ref] = None
-                if question.broken:
-                    broken[question.id] = question.broken
-                row = pickle.dumps((question.input, question.row), pickle.HIGHEST_PROTOCOL)
-                yield number, question.id, row, question.find_line()
-
+        rows = _StoredRows(database, defaults, file, asked)
         try:
-            count = _fill_table(database, list_records(), file)
+            count = rows.fill(lines)
+            refs, broken = _survey(rows.list_asked())
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
-        find, rubric_refs = (
-            _StoredQuestions(database, broken).find,
-            tuple(ref for ref in refs if ref is not None),
-        )
         yield QuestionIndex(
             count,
-            find,
-            lambda: _list_ids(database),
-            lambda: _list_questions(database, broken),
-            rubric_refs,
+            rows.find,
+            rows.list_ids,
+            rows.list_questions,
+            refs,
             broken,
+            rows.list_lines,
         )
 
 
-def _list_questions(database: sqlite3.Connection, broken: Mapping[str, str]) -> Iterator[Question]:
-    found = database.execute(f"SELECT {_COLUMNS} FROM question ORDER BY number")  # noqa: S608  # a constant
-    return (_build_question(row, broken)[1] for row in found)
+def _survey(questions: Iterable[Question]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the rubrics that questions name, as they first come, and which are broken, and why."""
+    refs: dict[str, None] = {}
+    broken: dict[str, str] = {}
+    for question in questions:
+        if question.rubric_ref is not None:
+            refs[question.rubric_ref] = None
+        if question.broken:
+            broken[question.id] = question.broken
+    return tuple(refs), broken
 
 
-def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
-    return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
+class _StoredRows:
+    """The rows of a file in a table, as they are written, and the ids that are asked in another."""
 
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        defaults: Mapping[str, Any],
+        file: str,
+        asked: Iterable[str] | None,
+    ) -> None:
+        self._database = database
+        self._defaults = defaults
+        self._file = file
+        self._asked = asked
+        # What rows without an id are called: any output may be meant for them.
+        self._nameless: list[str] = []
+        self._if_asked = "TRUE" if asked is None else "id IN asked"
+        self._cursor = database.cursor()
+        self._following: _Record | None = None
 
-def _fill_table(
-    database: sqlite3.Connection, records: Iterator[tuple[int, str, bytes, int | None]], file: str
-) -> int:
-    """Write the records of questions, numbered from 0, and return how many they are."""
-    database.execute(
-        "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER)"
-    )
-    database.execute("BEGIN")
-    count = database.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", records).rowcount
-    database.execute("COMMIT")
-    # Sorted once, behind the rows: sooner than row by row.
-    try:
-        database.execute("CREATE UNIQUE INDEX by_id ON question (id)")
-    except sqlite3.IntegrityError:
-        id_, line = _find_double(database)
-        raise _make_duplicate_error(id_, Place(file, line)) from None
-    return max(count, 0)
+    def fill(self, lines: Iterable[RowLine]) -> int:
+        """Write the rows, numbered from 0, and return how many they are."""
+        self._database.execute(
+            "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, data BLOB, line INTEGER)"
+        )
+        self._database.execute("CREATE TABLE asked (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._database.execute("BEGIN")
+        records = (
+            (number, find_plain_id(line.data) or self._find_id(line), line.data, line.number)
+            for number, line in enumerate(lines)
+        )
+        count = self._database.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", records)
+        ids = ((id_,) for id_ in chain(self._asked or (), self._nameless))
+        self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ids)
+        self._database.execute("COMMIT")
+        self._index_ids()
+        return max(count.rowcount, 0)
 
+    def _find_id(self, line: RowLine) -> str:
+        question = self._read(line)
+        if question.row.get("id") != question.id:
+            self._nameless.append(question.id)
+        return question.id
 
-def _find_double(database: sqlite3.Connection) -> tuple[str, int | None]:
-    """Return the id that is the first to stand twice, and the line where it does."""
-    text = (
-        "SELECT id, line FROM question WHERE number NOT IN (SELECT min(number) FROM question GROUP BY id) "
-        "ORDER BY number LIMIT 1"
-    )
-    found: tuple[str, int | None] = database.execute(text).fetchone()
-    return found
-
-
-class _StoredQuestions:
-    """Finds questions in the table, the next one first: outputs are mostly in order."""
-
-    def __init__(self, database: sqlite3.Connection, broken: Mapping[str, str]) -> None:
-        self._broken = broken
-        self._cursor = database.execute(f"SELECT {_COLUMNS} FROM question ORDER BY number")  # noqa: S608
-        self._following = self._cursor.fetchone()
+    def _index_ids(self) -> None:
+        # Sorted once, behind the rows: sooner than row by row.
+        self._database.execute("CREATE INDEX by_id ON question (id)")
+        double = self._select("id, line", f"{self._if_asked} AND {_IS_DOUBLE}").fetchone()
+        if double is not None:
+            raise _make_duplicate_error(double[0], Place(self._file, double[1]))
 
     def find(self, id_: str) -> Found | None:
-        """Return the question of that id, with its number."""
+        """Return the question of that id, with its number; the next one first.
+
+        Outputs are mostly in the order of their questions.
+        """
         if self._following is None or self._following[1] != id_:
-            number = "SELECT number FROM question WHERE id = ?"
-            text = f"SELECT {_COLUMNS} FROM question WHERE number >= ({number}) ORDER BY number"  # noqa: S608
-            self._following = self._cursor.execute(text, (id_,)).fetchone()
+            number = "SELECT min(number) FROM question WHERE id = ?"
+            self._cursor = self._select(_COLUMNS, f"number >= ({number})", id_)
+            self._following = self._cursor.fetchone()
             if self._following is None:
                 return None
-        latest = self._following
+        number_, _, data, line = self._following
         self._following = self._cursor.fetchone()
-        return _build_question(latest, self._broken)
+        return number_, self._read(RowLine(data, self._file, line))
 
+    def list_ids(self) -> Iterator[str]:
+        """Yield the id of every row."""
+        return (id_ for (id_,) in self._select("id", "TRUE"))
 
-def _build_question(found: tuple[int, str, bytes, int | None], broken: Mapping[str, str]) -> Found:
-    number, id_, pickled, line = found
-    input_, row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
-    return number, Question(id_, input_, row, partial(_get_line, line), broken.get(id_, ""))
+    def list_questions(self) -> Iterator[Question]:
+        """Yield the question of every row."""
+        return map(self._read, self._list_lines("TRUE"))
 
+    def list_asked(self) -> Iterator[Question]:
+        """Yield the questions that are asked."""
+        return map(self._read, self.list_lines())
 
-def _get_line(line: int | None) -> int | None:
-    return line
+    def list_lines(self) -> Iterator[RowLine]:
+        """Yield the rows of the questions that are asked."""
+        return self._list_lines(self._if_asked)
+
+    def _list_lines(self, condition: str) -> Iterator[RowLine]:
+        found = self._select("data, line", condition)
+        return (RowLine(data, self._file, line) for data, line in found)
+
+    def _select(self, columns: str, condition: str, *values: str) -> sqlite3.Cursor:
+        text = f"SELECT {columns} FROM question WHERE {condition} ORDER BY number"  # noqa: S608  # constants
+        return self._database.execute(text, values)
+
+    def _read(self, line: RowLine) -> Question:
+        return read_question(line, self._defaults)
 
 
 def _make_duplicate_error(id_: str, place: Place) -> RefusedError:

@@ -25,7 +25,8 @@ from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
 _LINE_DIGEST = 16  # bytes: no two lines have the same
-_PLAIN_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]*)"')
+# No escape, and no letter that a text of JSON cannot have.
+_PLAIN_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\\x00-\x1f]+)"')
 
 
 class RowLine(NamedTuple):
@@ -59,13 +60,22 @@ def read_questions(
     A broken row is one, too.
     """
     defaults = read_defaults(dataset.value)
-    for data, file, number in read_row_lines(store, dataset, commit=commit, tag=tag):
-        row, broken = None, ""
-        try:
-            row = documents.read_row(data, file, number)
-        except LoadError as error:
-            broken = error.message
-        yield make_question(row, defaults, find_line=partial(int, number), broken=broken)
+    for line in read_row_lines(store, dataset, commit=commit, tag=tag):
+        yield read_question(line, defaults)
+
+
+def read_question(line: RowLine, defaults: Mapping[str, Any]) -> Question:
+    """Return the question of a row with the defaults of its dataset; a broken row is one, too."""
+    data, file, number = line
+    row: Any = None
+    broken = ""
+    try:
+        row = documents.read_row(data, file, number)
+    except LoadError as error:
+        broken = error.message
+        if (id_ := find_plain_id(data)) is not None:
+            row = {"id": id_}
+    return make_question(row, defaults, find_line=partial(int, number), broken=broken)
 
 
 def read_row_lines(
@@ -208,9 +218,16 @@ def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
 
 
 def _read_id(line: RowLine) -> str:
-    """Return the id of a row; no more is parsed where the id is written first and plainly."""
-    found = _PLAIN_ID.match(line.data)
-    return str(found[1], "utf-8") if found else str(parse_row(line)["id"])
+    return find_plain_id(line.data) or str(parse_row(line)["id"])
+
+
+def find_plain_id(data: bytes) -> str | None:
+    """Return the id of a row without parsing it; None where it is not written first and plainly."""
+    found = _PLAIN_ID.match(data)
+    try:
+        return found[1].decode() if found else None
+    except UnicodeDecodeError:  # whoever reads the row says so
+        return None
 
 
 def _digest_line(line: RowLine) -> bytes:

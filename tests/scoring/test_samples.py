@@ -20,6 +20,7 @@ from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.tally import QuestionSums
+from evalstore.store import ArtifactStore
 from tests.shared_data import find_shared
 
 Scored = Callable[..., Run]
@@ -161,3 +162,12 @@ def test_missing_outputs_of_a_dataset_with_a_row_file(scored: Scored, write: Wri
     # A question whose only sample is not numbered 0 has an output all the same.
     run = scored("dataset/many@1.0.0", write([sample("b", 3, FULL)]))
     assert (run.missing_outputs.keys(), run.without_output) == ({"a"}, 1)
+
+
+def test_a_run_that_names_megabytes_of_missing_outputs_is_read(
+    store: ArtifactStore, scored: Scored, write: Write
+) -> None:
+    rows = [json.dumps({"id": letter * (1 << 20), "input": "Which?"}) for letter in "bcdef"]
+    (store.root or Path()).joinpath("datasets/many.jsonl").write_text('{"id": "a", "input": "A?"}\n' + "\n".join(rows))
+    run = scored("dataset/many@worktree", write({"a": FULL}))
+    assert len(read_run(run.path).missing_outputs) == len(rows)

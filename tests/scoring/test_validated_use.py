@@ -107,7 +107,7 @@ BROKEN = [
     ('{"id": 7, "input": "x"}', "the row (line 2)", "`id` is not a string (line 2)"),
     ('{"input": "x"}', "the row (line 2)", "the question has no id (line 2)"),
     ("[1]", "the row (line 2)", "a question must be a mapping with `id` and `input` (line 2)"),
-    ('{"id": "bad", ', "the row (line 2)", "(line 2)"),
+    ('{"id": "bad", ', "bad", "(line 2)"),
 ]
 
 
@@ -130,6 +130,16 @@ def test_a_row_that_cannot_be_graded_is_one_unscored_row_and_stops_no_other(
         assert rows[id_].reason.endswith(reason)
     else:
         assert run.missing_outputs[id_].endswith(reason)
+
+
+@pytest.mark.parametrize(("outputs", "code"), [({"a": "please"}, 0), ({"a": "please", "bad": "please"}, 1)])
+def test_an_error_stops_a_strict_score_where_its_row_is_asked(
+    outputs: dict[str, str], code: int, cli: Cli, repo: Path, write: Write
+) -> None:
+    (repo / "evalstore.yaml").write_text(STRICT["store"])
+    (repo / "datasets/many.jsonl").write_text('{"id": "bad"}\n{"id": "a", "input": "A?"}\n')
+    ran = cli("score", "dataset/many@worktree", write(outputs), cwd=repo)
+    assert (ran.code, "datasets/many.jsonl:1:" in ran.err) == (code, bool(code))
 
 
 def test_questions_in_yaml_are_as_lenient(cli: Cli, repo: Path, write: Write) -> None:
@@ -224,7 +234,8 @@ def test_a_target_is_strict_about_what_it_reaches_when_that_is_released(cli: Cli
 def test_many_findings_of_one_rule_are_counted(cli: Cli, repo: Path, write: Write) -> None:
     rows = [json.dumps({"id": f"q{number}", "input": "x", "expecteed_facts": []}) for number in range(500)]
     (repo / "datasets/many.jsonl").write_text("\n".join(rows))
-    ran = cli("score", "dataset/many@worktree", write({"q1": "please"}), cwd=repo)
+    outputs = write({f"q{number}": "please" for number in range(500)})
+    ran = cli("score", "dataset/many@worktree", outputs, cwd=repo)
     lines = [line for line in ran.err.splitlines() if "expecteed_facts" in line]
     assert len(lines) == 3
     assert lines[-1].endswith("[key-misspelt]; and 497 more like it")
