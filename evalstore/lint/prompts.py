@@ -22,28 +22,32 @@ _WORD = r"[a-z]+(?:['-][a-z]+)*"
 # What a template may show besides the output in which somebody explains what counts.
 _EXPLAINING = frozenset({"criteria", "context"})
 _REFERENCE = (
-    r"(?i)\b(?:(?:reference|expected|gold|model|correct|ideal) (?:answer|output|response|solution)|ground truth|"
-    r"answer key)\b"
+    r"(?i)\b(?:(?:reference|expected|gold|model|correct|ideal) "
+    r"(?:answer|output|response|solution)|ground truth|answer key)\b"
 )
 _CORRECTNESS = r"(?i)\b(?:in)?(?:correct|accurate|accuracy|correctness|true|factual|factually)\b"
-_LEAST_SHARE = 0.9  # of the rows that a judge is validated against, from which on they are said to have a reference
+# The share of the rows that a judge is validated against, from which on they are said to have a
+# reference.
+_LEAST_SHARE = 0.9
 # Words that praise without saying what for; a criterion of these alone means what each reader
 # thinks of.
 _VAGUE_WORDS = (
-    "good bad great nice quality helpful helpfulness useful usefulness appropriate acceptable adequate "
-    "satisfactory excellent well better best fine decent high poor effective effectiveness"
+    "good bad great nice quality helpful helpfulness useful usefulness appropriate acceptable "
+    "adequate satisfactory excellent well better best fine decent high poor effective "
+    "effectiveness"
 )
 _VAGUE = frozenset(_VAGUE_WORDS.split())
 # Words of any prompt, which say nothing of what counts.
 _PLAIN_WORDS = (
-    "a an the is are be it its this that these of to for in on as at by or and if not with from how what whether "
-    "does do did you your i we they please expert evaluator judge judges grader assistant impartial ai model "
-    "chatbot bot system answer answers answered output outputs response responses reply replies text question "
-    "questions user users prompt input task request rate rating score scores grade grading evaluate evaluation "
-    "assess assessment decide determine give return say tell respond write read verdict pass fail passes fails "
-    "yes no true false level json object rationale reason explanation sentence one two number integer scale "
-    "following below above here overall only between out than very most least lowest highest will would can "
-    "should must was were has have enough points point stars think"
+    "a an the is are be it its this that these of to for in on as at by or and if not with from "
+    "how what whether does do did you your i we they please expert evaluator judge judges "
+    "grader assistant impartial ai model chatbot bot system answer answers answered output "
+    "outputs response responses reply replies text question questions user users prompt input "
+    "task request rate rating score scores grade grading evaluate evaluation assess assessment "
+    "decide determine give return say tell respond write read verdict pass fail passes fails "
+    "yes no true false level json object rationale reason explanation sentence one two number "
+    "integer scale following below above here overall only between out than very most least "
+    "lowest highest will would can should must was were has have enough points point stars think"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 # Qualities by what they are about: two of different kinds are two questions.
@@ -55,7 +59,9 @@ _QUALITY_WORDS = {
     ),
     "extent": "complete thorough comprehensive exhaustive completeness",
     "length": "concise short brief succinct conciseness brevity",
-    "clarity": "clear readable understandable fluent clarity readability fluency coherent coherence",
+    "clarity": (
+        "clear readable understandable fluent clarity readability fluency coherent coherence"
+    ),
     "relevance": "relevant on-topic relevance",
     "safety": "safe harmless unbiased safety",
     "help": "helpful useful helpfulness usefulness",
@@ -71,8 +77,8 @@ _DOUBLED = (
     rf"({_QUALITY})\b|\b({_QUALITY})\s*,\s*({_QUALITY})\b"
 )
 _ASKS = (
-    r"(?i)^\W*(?:please\s+)?(?:is|are|does|do|did|has|have|can|rate|judge|score|grade|evaluate|assess|decide|determine|check|"
-    r"how|say)\b"
+    r"(?i)^\W*(?:please\s+)?(?:is|are|does|do|did|has|have|can|rate|judge|score|grade|evaluate|"
+    r"assess|decide|determine|check|how|say)\b"
 )
 _YES_OR_NO = r"(?is)^\W*(?:is|are|does|do|did|has|have|can|was|were)\b.*\?$"
 _JOINED = r"(?i)\b(?:only if (?:both|all)|if (?:both|all)|all of (?:these|them|it)|either of)\b"
@@ -88,25 +94,29 @@ _NO_ANCHOR = (
     "by depending"
 )
 _ANCHOR = (
-    rf"(?i)(?<![\w.]){_NUMBER}\s{{0,2}}[(=:\N{{EN DASH}}-]?\s{{0,2}}(?!(?:{'|'.join(_NO_ANCHOR.split())})\b)[a-z]|"
-    rf"\b(?:worst|best|perfect|poor|excellent|terrible|nothing|everything|fully|completely|lowest|highest)\W{{1,3}}"
-    rf"(?:is\s|=\s?|gets\s|scores\s|at\s)?{_NUMBER}"
+    rf"(?i)(?<![\w.]){_NUMBER}\s{{0,2}}[(=:\N{{EN DASH}}-]?\s{{0,2}}"
+    rf"(?!(?:{'|'.join(_NO_ANCHOR.split())})\b)[a-z]|"
+    r"\b(?:worst|best|perfect|poor|excellent|terrible|nothing|everything|fully|completely|"
+    rf"lowest|highest)\W{{1,3}}(?:is\s|=\s?|gets\s|scores\s|at\s)?{_NUMBER}"
 )
 _THING = r"(?:answers?|responses?|outputs?|repl(?:y|ies)|texts?|explanations?)"
 _STYLE = (
-    rf"(?i)\b(?:longer|lengthier|lengthy|(?:more|well)[- ](?:detailed|elaborate|written|formatted|polished)|long|"
-    rf"eloquent|impressive|confident)[- ,\w]{{0,30}}? {_THING}\b.{{0,40}}\b(?:better|higher|more points|preferred|"
-    r"best)\b|"
-    rf"\b(?:prefer|favou?r|reward)\w*\b.{{0,30}}\b(?:length|longer|long|detail|detailed|verbose|verbosity|shorter|"
-    rf"formatting|markdown|bullet|headings|eloquen\w+|style|confident|confidence|polish\w*)\b|"
-    r"\b(?:bonus|extra|additional|more) points? for\b.{0,40}\b(?:length|detail|formatting|markdown|bullets?|headings|"
-    r"emojis?|style|polish|confidence)\b|"
-    r"\b(?:sounds?|looks?|seems?) (?:confident|professional|impressive|authoritative|polished|fluent)\b"
+    r"(?i)\b(?:longer|lengthier|lengthy|"
+    r"(?:more|well)[- ](?:detailed|elaborate|written|formatted|polished)|long|"
+    rf"eloquent|impressive|confident)[- ,\w]{{0,30}}? {_THING}\b.{{0,40}}"
+    r"\b(?:better|higher|more points|preferred|best)\b|"
+    r"\b(?:prefer|favou?r|reward)\w*\b.{0,30}"
+    r"\b(?:length|longer|long|detail|detailed|verbose|verbosity|shorter|"
+    r"formatting|markdown|bullet|headings|eloquen\w+|style|confident|confidence|polish\w*)\b|"
+    r"\b(?:bonus|extra|additional|more) points? for\b.{0,40}"
+    r"\b(?:length|detail|formatting|markdown|bullets?|headings|emojis?|style|polish|confidence)\b|"
+    r"\b(?:sounds?|looks?|seems?) "
+    r"(?:confident|professional|impressive|authoritative|polished|fluent)\b"
 )
 _IDLE = r"(?i)\bn/a\b|\bnot[ _-]applicable\b"
 _DENIED = (
-    r"(?i)\b(?:not|never|no|nor|regardless|ignore|ignoring|without|rather than|irrespective|however|penali[sz]e)\b|"
-    r"n't\b"
+    r"(?i)\b(?:not|never|no|nor|regardless|ignore|ignoring|without|rather than|irrespective|"
+    r"however|penali[sz]e)\b|n't\b"
 )
 
 _CHECKS_HINT = "ask each in a check of its own; `weights` and `required` put them together"

@@ -11,8 +11,9 @@ from evalstore.lint.notes import Note, make_note
 
 # The words of a key behind which a secret is; `max_tokens` and `stop_token` are not among them.
 _NAME = re.compile(
-    r"(?:.*_)?(?:api_?key|secret|secret_?key|access_?key|private_?key|subscription_?key|password|passwd|pwd"
-    r"|authorization|credentials?|cookie|(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"
+    r"(?:.*_)?(?:api_?key|secret|secret_?key|access_?key|private_?key|subscription_?key|"
+    r"password|passwd|pwd|authorization|credentials?|cookie|"
+    r"(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # What is secret by its form, whatever its key: a header of its own, and keys as their issuers write

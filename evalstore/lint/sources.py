@@ -180,7 +180,8 @@ def _list_names(folder: Path, suffix: str) -> list[str]:
 
 
 def _mark_link(source: ValidationSource) -> ValidationSource:
-    if source.root is not None and os.path.islink(f"{source.root}/{source.path}"):  # noqa: PTH114  # of thousands
+    # There are thousands of them, of which pathlib would make objects.
+    if source.root is not None and os.path.islink(f"{source.root}/{source.path}"):  # noqa: PTH114
         return ValidationSource(source.file, source.root, source.path, FileRole.LINK)
     return source
 

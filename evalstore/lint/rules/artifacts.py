@@ -14,7 +14,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "`renamed_from` names no release to go on from: {message}",
         "{hint}",
-        "The first release of a renamed artifact goes on from the releases of its earlier id, where there are any.",
+        (
+            "The first release of a renamed artifact goes on from the releases of its earlier "
+            "id, where there are any."
+        ),
     ),
     ValidationRule(
         "renamed-from-missing",
@@ -162,7 +165,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "the template {why}, but does not show a reference",
         "write {{{{ expected }}}} where the judge is to compare with it",
-        "The judge answers from what its model happens to know, and people who labelled the rows saw more.",
+        (
+            "The judge answers from what its model happens to know, and people who labelled the "
+            "rows saw more."
+        ),
         example="Does it agree with the reference answer? {{ output }}",
     ),
     ValidationRule(
@@ -202,7 +208,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "the template never mentions the level {found}",
         "say in the template when an answer has this level",
-        "The judge can answer only with levels that it knows; a reply with another word is unscored.",
+        (
+            "The judge can answer only with levels that it knows; a reply with another word is "
+            "unscored."
+        ),
         example="level_names: [wrong, partial, right] and a template that asks for right or wrong",
     ),
     ValidationRule(
@@ -210,7 +219,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "the prompt offers the answer {found}, which `response_format: json` does not allow",
         "write response_format: json_or_na",
-        "The endpoint holds the model to the values of the scale, so it has to choose one where none applies.",
+        (
+            "The endpoint holds the model to the values of the scale, so it has to choose one "
+            "where none applies."
+        ),
         example="Answer n/a if it names no drug, with response_format: json",
     ),
     ValidationRule(
@@ -233,7 +245,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "the validation is out of date: {why}",
         "measure it again: evalstore judge validate (judge_max_age_days sets the age limit)",
-        "The provider may have changed the model, or an edit the judge, since the rates were measured.",
+        (
+            "The provider may have changed the model, or an edit the judge, since the rates were "
+            "measured."
+        ),
     ),
     ValidationRule(
         "judge-no-better-than-baseline",
@@ -260,8 +275,14 @@ ARTIFACT_RULES = (
         "secret-written",
         _ERROR,
         "{found} holds a secret, and whoever reads the repository has it",
-        "withdraw it where it was issued, and give the new one as EVALSTORE_JUDGE_KEY, in the environment",
-        "A release is kept for ever, and evalstore sends the key of an endpoint from the environment alone.",
+        (
+            "withdraw it where it was issued, and give the new one as EVALSTORE_JUDGE_KEY, in "
+            "the environment"
+        ),
+        (
+            "A release is kept for ever, and evalstore sends the key of an endpoint from the "
+            "environment alone."
+        ),
     ),
     ValidationRule(
         "judge-date-malformed",
@@ -288,7 +309,10 @@ ARTIFACT_RULES = (
         "reply-pattern-idle",
         _WARNING,
         "its first group cannot match a {wanted}",
-        "let the first group match what the template asks the judge to write, in upper and lower case",
+        (
+            "let the first group match what the template asks the judge to write, in upper and "
+            "lower case"
+        ),
         "Only replies in JSON can be read; any other reply leaves the check unscored.",
     ),
     # Datasets.
@@ -339,7 +363,10 @@ ARTIFACT_RULES = (
         _WARNING,
         "the question's `{found}` is {wanted} here, and {other} for {check}",
         "give one of the two a key of its own",
-        "A question has one value under a key: what fits one check leaves the other unscored, or means something else.",
+        (
+            "A question has one value under a key: what fits one check leaves the other "
+            "unscored, or means something else."
+        ),
     ),
     ValidationRule(
         "question-value-misfit",

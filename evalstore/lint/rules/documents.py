@@ -52,7 +52,10 @@ DOCUMENT_RULES = (
         _ERROR,
         "is not an artifact: {reason}",
         "{hint}",
-        "evalstore does not read another tool's format; `evalstore migrate` turns the file into artifacts.",
+        (
+            "evalstore does not read another tool's format; `evalstore migrate` turns the file "
+            "into artifacts."
+        ),
     ),
     ValidationRule(
         "version-not-text",
@@ -206,7 +209,10 @@ DOCUMENT_RULES = (
         _WARNING,
         "{found} refers to {inner}, which floats",
         "pin a release whose own references are exact, or lock it: evalstore lock",
-        "The pin is exact, but the artifact's own reference is not: scores can change although this file does not.",
+        (
+            "The pin is exact, but the artifact's own reference is not: scores can change "
+            "although this file does not."
+        ),
     ),
     ValidationRule(
         "pin-behind",
@@ -313,7 +319,10 @@ DOCUMENT_RULES = (
         "accept-expired",
         _WARNING,
         "the acceptance of {found} in {artifact} expired on {until}",
-        'release the change at its own level, or renew the acceptance: evalstore accept {print} --reason "…"',
+        (
+            "release the change at its own level, or renew the acceptance: evalstore accept "
+            '{print} --reason "…"'
+        ),
         "After that date, the change counts at its own level again.",
     ),
 )

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from evalstore.lint.words.verbs import NOUNS_TOO, VERBS, join_words, make_third_person
 
 _NOUN = (
-    r"(?:a|an|the|its|it|them|that|this|these|those|their|his|her|your|my|our|no|one|two|only|all|every|each|any|some|"
-    r"how|why|whether|what|which|who|where|when)"
+    r"(?:a|an|the|its|it|them|that|this|these|those|their|his|her|your|my|our|no|one|two|only|"
+    r"all|every|each|any|some|how|why|whether|what|which|who|where|when)"
 )
 _THIRD = join_words([*map(make_third_person, (*VERBS, *NOUNS_TOO)), "is", "has", "does"])
 _BASE = join_words([*VERBS, *NOUNS_TOO])
@@ -17,13 +17,15 @@ _ADVERB = r"(?:(?:also|then|only|clearly|explicitly|correctly|never|\w{3,}ly)\s+
 _AND = rf"\s*,?\s+and\s+{_ADVERB}"
 _NEGATED = r"(?:does not|doesn't|do not|don't|is not|isn't|has no|has not)\s+\w"
 _SUBJECT = (
-    r"(?:(?:the|this|its)\s+)?(?:\w+\s+)?(?:answer|response|reply|output|agent|model|assistant|bot|chatbot|code|text|"
+    r"(?:(?:the|this|its)\s+)?(?:\w+\s+)?"
+    r"(?:answer|response|reply|output|agent|model|assistant|bot|chatbot|code|text|"
     r"summary|email|message|solution|report|skill|it|he|she)\s+"
 )
 _OBJECT = r"(?P<first>\S(?:[^;:.?!]|\.(?=\w))*?)"
 _PLAIN = r"(?!\s+(?:of|and|or|,))\s+\w"
 _THIRD_SECOND = (
-    rf"(?P<second>{_NEGATED}|(?:{join_words([make_third_person(verb) for verb in VERBS])}|is|has){_PLAIN}|"
+    rf"(?P<second>{_NEGATED}|"
+    rf"(?:{join_words([make_third_person(verb) for verb in VERBS])}|is|has){_PLAIN}|"
     rf"(?:{join_words([make_third_person(verb) for verb in NOUNS_TOO])})\s+{_NOUN}\b)"
 )
 _BASE_SECOND = (
@@ -37,14 +39,21 @@ _FORMS = (
     # should name the fee and link to the form
     rf"(?:{_SUBJECT})(?:should|must)\s+{_ADVERB}(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}",
     # does it name the fee and does it link to the form
-    rf"{_AUXILIARY}\s+{_OBJECT}{_AND}(?P<second>{_AUXILIARY}\s+(?:it|the|this|they|there|its|not)\b)",
+    (
+        rf"{_AUXILIARY}\s+{_OBJECT}{_AND}"
+        rf"(?P<second>{_AUXILIARY}\s+(?:it|the|this|they|there|its|not)\b)"
+    ),
     # does it solve the problem and handle edge cases
-    rf"(?:does|do|did|can|will|should)\s+\w+\s+(?:\w+\s+)?(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}",
+    (
+        r"(?:does|do|did|can|will|should)\s+\w+\s+(?:\w+\s+)?"
+        rf"(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}"
+    ),
 )
-# Before the `and` these begin a clause that may hold both verbs, or say how the two belong together.
+# Before the `and` these begin a clause that may hold both verbs, or say how the two belong
+# together.
 _CLAUSE = (
-    r"\b(?:that|which|who|whom|whose|what|when|whenever|where|whether|why|how|if|unless|because|since|while|so|than|"
-    r"both|either|neither|between|once|after|before|until|as though)\b"
+    r"\b(?:that|which|who|whom|whose|what|when|whenever|where|whether|why|how|if|unless|because|"
+    r"since|while|so|than|both|either|neither|between|once|after|before|until|as though)\b"
 )
 _QUOTED = r"`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\([^()]*\)"
 _ENDS = r"[.?!]\s+\S"

@@ -10,7 +10,10 @@ from evalstore.lint.notes import Note, make_note
 from evalstore.model import is_cosmetic
 
 # A comment of somebody who writes them begins with "# ", or with a word for a program or a reader.
-_CUT = r"[ \t]*(?<=[ \t])(#(?!(?:TODO|FIXME|XXX|HACK|NOTE|noqa|nosec|nosemgrep|yamllint|pragma)\b)\w[^\r\n]*)"
+_CUT = (
+    r"[ \t]*(?<=[ \t])"
+    r"(#(?!(?:TODO|FIXME|XXX|HACK|NOTE|noqa|nosec|nosemgrep|yamllint|pragma)\b)\w[^\r\n]*)"
+)
 _PLAIN_TYPES = (str, type(None))  # of `- #word` nothing is left
 
 
