@@ -75,7 +75,8 @@ _FILES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def find_renderer(result: Any, format: str) -> Callable[..., Any] | None:  # noqa: A002  # the word of the command line
+# `format` is the word of the command line.
+def find_renderer(result: Any, format: str) -> Callable[..., Any] | None:  # noqa: A002
     """Return the function that renders `result` in a format; None where its module has none."""
     module, _, suffix = RENDERERS[type(result).__name__].partition(".")
     name = f"{format}_{suffix}" if suffix else format

@@ -89,7 +89,10 @@ def document(audit: Audit) -> dict[str, Any]:
         "own": {**write_json_value(audit.own), "as_zero": write_json_value(audit.own_as_zero)},
         **select_json_keys(
             audit,
-            "drift flips input_changed input_edits pairs_by_input outputs price judge_noise assumption notes",
+            (
+                "drift flips input_changed input_edits pairs_by_input outputs price judge_noise "
+                "assumption notes"
+            ),
         ),
     }
 

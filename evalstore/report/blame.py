@@ -79,10 +79,8 @@ def _describe(part: BlamedPart) -> str:
         case "question":
             return f"question {name}"
     label = ".".join(filter(None, ["" if area == "param" else name, key]))
-    return (
-        f"{label}: "
-        f"{part.place.value if isinstance(part.place.value, str) else write_canonical(part.place.value)}"
-    )
+    value = part.place.value
+    return f"{label}: {value if isinstance(value, str) else write_canonical(value)}"
 
 
 def _read_kind(check: object) -> str:

@@ -161,7 +161,10 @@ def _format_lowered(version: LoweredVersion) -> str:
     lines = (f"  {make_printable(line)}" for line in version.by)
     return "\n".join(
         [
-            f"{version.ref} has a lower level because of evalstore.yaml or an acceptance, as its tag says:",
+            (
+                f"{version.ref} has a lower level because of evalstore.yaml or an acceptance, as "
+                "its tag says:"
+            ),
             *lines,
         ]
     )

@@ -58,8 +58,14 @@ def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
         rows = [(f"  {topic.path}", _cut_sentence(topic.description)) for topic in topics]
         lines += [screen.paint(Part.HEAD, title), *wrap_columns(rows, screen.width), ""]
     lines += [
-        f"evalstore explain NAME explains one of these, or one of {listed.keys} keys and {listed.rules} rules",
-        "evalstore explain --rules lists the rules of changes, evalstore explain --schema the JSON Schemas",
+        (
+            f"evalstore explain NAME explains one of these, or one of {listed.keys} keys and "
+            f"{listed.rules} rules"
+        ),
+        (
+            "evalstore explain --rules lists the rules of changes, evalstore explain --schema "
+            "the JSON Schemas"
+        ),
     ]
     return "\n".join(lines)
 

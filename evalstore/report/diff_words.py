@@ -78,7 +78,10 @@ def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
         name = acceptance.by.partition(" <")[0]
         yield (
             "accepted",
-            f"as {acceptance.level}, was {acceptance.was}, by {name} on {acceptance.day}{until}: {acceptance.reason}",
+            (
+                f"as {acceptance.level}, was {acceptance.was}, by {name} on "
+                f"{acceptance.day}{until}: {acceptance.reason}"
+            ),
         )
 
 

@@ -214,4 +214,7 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
         )
     if rule.is_fixed:
         return "no setting changes it"
-    return f'rules: {{{rule.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'
+    return (
+        f'rules: {{{rule.id}: "off"}} in evalstore.yaml silences it; info, warning or error set '
+        "how severe it is"
+    )

@@ -27,10 +27,8 @@ from evalstore.text import count_noun, make_printable
 if TYPE_CHECKING:
     from evalstore.release.verify import Verification
 
-
 _SECRET = "secret-written"  # its line is not shown again, in a log that others read
-
-
+_UNCHANGED = "all unchanged since their release"
 _INDENT = "    "
 _MANY = 12  # findings that no screen shows at once
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number and what it counts on one line
@@ -153,7 +151,5 @@ def summarize_verification(result: Verification) -> str:
         (result.locked, "locked reference"),
     )
     scope = join_names(count_noun(number, word) for number, word in counts)
-    return (
-        f"{scope}: "
-        f"{count_by_severity(result.findings) if result.findings else 'all unchanged since their release'}"
-    )
+    found = count_by_severity(result.findings) if result.findings else _UNCHANGED
+    return f"{scope}: {found}"

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 # A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does
 # no harm.
 _PROSE = (
-    "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|has|have|here|"
-    "holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|needs|of|on|once|one|or|pushes|"
-    "reads|releases|runs|says|sets|ships|shows|some|tells|that|the|their|them|then|there|this|to|until|what|when|"
-    "where|which|will|with|writes"
+    "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|"
+    "has|have|here|holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|"
+    "needs|of|on|once|one|or|pushes|reads|releases|runs|says|sets|ships|shows|some|tells|that|the|"
+    "their|them|then|there|this|to|until|what|when|where|which|will|with|writes"
 )
 _GIT = (
-    "-C|add|branch|checkout|clone|commit|config|diff|fetch|init|log|ls-remote|merge|pull|push|rebase|remote|"
-    "reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
+    "-C|add|branch|checkout|clone|commit|config|diff|fetch|init|log|ls-remote|merge|pull|push|"
+    "rebase|remote|reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
 # Compiled when it is first used: most answers are not sentences.

@@ -236,8 +236,8 @@ def _note_drift(run: ScoredRun, cell: RunTotals | None) -> Iterator[str]:
         return
     if (cell.score, cell.pass_rate) != (then.score, then.pass_rate):
         yield (
-            f"{_name_run(run)} recorded {format_percent(then.score)} under {run.recorded}, and gets "
-            f"{format_percent(cell.score)} now"
+            f"{_name_run(run)} recorded {format_percent(then.score)} under {run.recorded}, and "
+            f"gets {format_percent(cell.score)} now"
         )
 
 

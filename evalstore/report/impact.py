@@ -89,7 +89,8 @@ def mermaid(impact: Impact) -> str:
     for arrow in nearest:
         line = "-.->" if arrow.floats else "-->"
         lines.append(
-            f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}'
+            f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| '
+            f"{_mermaid_id(arrow.user)}"
         )
     if rest := len(arrows) - len(nearest):
         lines.append(f'  more["{count_noun(rest, "more reference")}"]')

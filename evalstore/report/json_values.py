@@ -224,13 +224,13 @@ KEYS: Mapping[str, Row] = {
     ),
     "AcceptedLevel": ("reason by day until",),
     "ArtifactFile": (
-        "ref=resolved.ref kind=resolved.kind id=resolved.id version=resolved.version? tag=resolved.tag",
-        "commit=resolved.commit blob=resolved.blob path",
+        "ref=resolved.ref kind=resolved.kind id=resolved.id version=resolved.version?",
+        "tag=resolved.tag commit=resolved.commit blob=resolved.blob path",
         {"text": lambda file: file.data.decode("utf-8")},
     ),
     "ArtifactStatus": (
-        "ref state released working required_bump next_version ok rule message hint? dependents reaches=reached",
-        "pins moved asked!",
+        "ref state released working required_bump next_version ok rule message hint? dependents",
+        "reaches=reached pins moved asked!",
         {
             "adjusted": lambda artifact: [
                 select_json_keys(one, _ADJUSTED) for one in artifact.adjusted
@@ -243,21 +243,24 @@ KEYS: Mapping[str, Row] = {
         {"pointer": lambda part: format_json_pointer(part.place.pointer)},
         "what=part.area name=part.name",
         {"value": lambda part: json.loads(write_canonical(part.place.value))},
-        f"version=origin.released_in released_by=origin.released_by {_ORIGIN} subject=origin.subject gap=origin.gap?",
+        f"version=origin.released_in released_by=origin.released_by {_ORIGIN}",
+        "subject=origin.subject gap=origin.gap?",
     ),
     "BrokenComparison": ("ref message file=place.file line=place.line",),
     "Cause": (
-        "rule=source.rule rules=source.rules message=source.message part=source.part ref=source.origin.ref",
-        "from=source.origin.old to=source.origin.new commit=source.origin.commit author=source.origin.author",
-        "date=source.origin.date co_authors=source.origin.co_authors released_in=source.origin.released_in",
-        "released_by=source.origin.released_by undoes=source.origin.undoes gap=source.origin.gap? share passes",
+        "rule=source.rule rules=source.rules message=source.message part=source.part",
+        "ref=source.origin.ref from=source.origin.old to=source.origin.new",
+        "commit=source.origin.commit author=source.origin.author date=source.origin.date",
+        "co_authors=source.origin.co_authors released_in=source.origin.released_in",
+        "released_by=source.origin.released_by undoes=source.origin.undoes gap=source.origin.gap?",
+        "share passes",
         {"exact": lambda cause: not cause.error},
         "error~ moved",
     ),
     "ChangePoint": (
-        "version commit=main.commit.oid author=main.commit.author date=main.commit.date passed_over",
-        "subject=main.commit.summary from=old.score to=new.score from_passes=old.pass_rate to_passes=new.pass_rate",
-        "commits",
+        "version commit=main.commit.oid author=main.commit.author date=main.commit.date",
+        "passed_over subject=main.commit.summary from=old.score to=new.score",
+        "from_passes=old.pass_rate to_passes=new.pass_rate commits",
     ),
     "ChangeRule": (
         "id artifact since level headline direction=direction.words moves=scope certainty mirror",
@@ -267,7 +270,8 @@ KEYS: Mapping[str, Row] = {
     "CheckCorrection": (
         "rubric check judge",
         {"tpr": lambda one: one.good and [*one.good], "tnr": lambda one: one.bad and [*one.bad]},
-        "pass_rate=corrected.judged~ corrected=corrected.share~ interval=corrected.interval~ problem?",
+        "pass_rate=corrected.judged~ corrected=corrected.share~ interval=corrected.interval~",
+        "problem?",
     ),
     "CheckResult": ("id kind score verdict unscored reason engine",),
     "CheckSummary": (
@@ -296,12 +300,12 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Diff": (
-        "old new rule_set profile required_bump next_version later_release! certain possible findings total examples!",
-        "measured notes settings asked!",
+        "old new rule_set profile required_bump next_version later_release! certain possible",
+        "findings total examples! measured notes settings asked!",
     ),
     "DiffFinding": (
-        "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file",
-        "line=new.line old_file=old.file old_line=old.line",
+        "rule level level_before overridden accepted direction verdict_direction certainty pointer",
+        "file=new.file line=new.line old_file=old.file old_line=old.line",
         {"message": _write_message},
         "reason witness max_shift max_shift_scored fingerprint children",
         {
@@ -311,8 +315,8 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Factor": (
-        "name members share passes exact=is_exact estimated_on=anchors ci~ ci_passes~ standard_error~ p~",
-        "order_range=order changed moved flipped claim typical verdicts causes",
+        "name members share passes exact=is_exact estimated_on=anchors ci~ ci_passes~",
+        "standard_error~ p~ order_range=order changed moved flipped claim typical verdicts causes",
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),
@@ -365,17 +369,18 @@ KEYS: Mapping[str, Row] = {
     "QuestionMean": ("score verdict",),
     "Push": ("remote branch tags outcome message hint command",),
     "RecordChange": (
-        "a b delta ci=estimate.mean.interval~ p=estimate.p~ detectable=estimate.mean.detectable_effect~",
-        "significant=is_significant moves",
+        "a b delta ci=estimate.mean.interval~ p=estimate.p~",
+        "detectable=estimate.mean.detectable_effect~ significant=is_significant moves",
     ),
     "ReferencePin": (
         "from=user release to=target",
         {"ref": lambda pin: str(pin.ref)},
-        "type=ref.type means follows locked scores file=place.file line=place.line places questions",
+        "type=ref.type means follows locked scores file=place.file line=place.line places",
+        "questions",
     ),
     "Released": (
-        "released=done unchanged pinned followers lowered dry_run branch signed unreviewed findings bypassed push",
-        "renumbered",
+        "released=done unchanged pinned followers lowered dry_run branch signed unreviewed",
+        "findings bypassed push renumbered",
     ),
     "ReleasedVersion": ("ref tag commit previous bump moved",),
     "ReleaseLog": (
@@ -387,9 +392,9 @@ KEYS: Mapping[str, Row] = {
         "floating skipped releases",
     ),
     "ReleaseLogEntry": (
-        "version=logged.version tag=logged.tag commit=logged.commit date=logged.date author=logged.author",
-        "bump=logged.bump digest=logged.digest previous=logged.previous summary=logged.summary",
-        "compared_with=before required_bump=required asked=logged.asked!",
+        "version=logged.version tag=logged.tag commit=logged.commit date=logged.date",
+        "author=logged.author bump=logged.bump digest=logged.digest previous=logged.previous",
+        "summary=logged.summary compared_with=before required_bump=required asked=logged.asked!",
         {
             "findings": lambda entry: [
                 {"rule": rule, "level": level, "count": count} for rule, level, count in entry.rules
@@ -401,8 +406,9 @@ KEYS: Mapping[str, Row] = {
     "Resolved": ("ref kind id version? tag commit blob digest scoring_digest floating locked",),
     "RubricResult": ("score verdict reason checks",),
     "Run": (
-        "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate",
-        "ungraded gradings failed_gradings coverage empty_checks questions scored unscored outputs without_output",
+        "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate",
+        "rest_score rest_pass_rate ungraded gradings failed_gradings coverage empty_checks",
+        "questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
         {"replies": _write_replies},
@@ -423,8 +429,8 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "TurnedExample": (
-        "pointer file=place.file line=place.line output expected old_score new_score old_verdict new_verdict",
-        "as_expected=met",
+        "pointer file=place.file line=place.line output expected old_score new_score old_verdict",
+        "new_verdict as_expected=met",
     ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
     "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
@@ -433,10 +439,12 @@ KEYS: Mapping[str, Row] = {
         "findings",
     ),
     "WrittenAcceptance": (
-        "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint",
-        "rule=acceptance.rule change=acceptance.change was=acceptance.accepted.was level=acceptance.accepted.level",
-        "reason=acceptance.accepted.reason until=acceptance.accepted.until by=acceptance.accepted.by",
-        "day=acceptance.accepted.day required_bump=status.required_bump next_version=status.next_version",
+        "file artifact=acceptance.artifact since=acceptance.since",
+        "fingerprint=acceptance.fingerprint rule=acceptance.rule change=acceptance.change",
+        "was=acceptance.accepted.was level=acceptance.accepted.level",
+        "reason=acceptance.accepted.reason until=acceptance.accepted.until",
+        "by=acceptance.accepted.by day=acceptance.accepted.day required_bump=status.required_bump",
+        "next_version=status.next_version",
     ),
     "Witness": (
         "output",

@@ -131,7 +131,10 @@ def _describe_rows(agreement: Agreement) -> str:
 def _describe_verdicts(agreement: Agreement) -> str:
     read, judged_count = agreement.read, agreement.confusion.rows - agreement.read
     engines = (
-        f" by {make_excerpt(', '.join(agreement.engines), 60)}, {format_score(agreement.threshold)} or more is a pass"
+        (
+            f" by {make_excerpt(', '.join(agreement.engines), 60)}, "
+            f"{format_score(agreement.threshold)} or more is a pass"
+        )
         if judged_count
         else ""
     )
@@ -198,10 +201,8 @@ def _kappa_word(kappa: Fraction) -> str:
 
 def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     if rows:
-        yield (
-            f"{title} "
-            f"{count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
-        )
+        cut = f"; the first {_LIST_LIMIT}" if count > _LIST_LIMIT else ""
+        yield f"{title} {count_noun(count, 'row')}{cut}:"
         yield format_columns(rows[:_LIST_LIMIT])
 
 
@@ -216,7 +217,8 @@ def _write_case(case: LabelledCase) -> tuple[str, ...]:
 
 
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
-    name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
+    # The reason begins with it.
+    name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"
     reason = case.reason.removeprefix(f"{name} ")
     reason = reason if case.score is None else reason.removeprefix(f"{format_score(case.score)}: ")
     return (

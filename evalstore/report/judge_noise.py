@@ -31,10 +31,16 @@ def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
         _noise_head(noise, screen),
         [
             deviation,
-            f"flip rate           {flips}  of two judgements of one output, one passes and one fails",
+            (
+                f"flip rate           {flips}  of two judgements of one output, one passes and "
+                "one fails"
+            ),
         ],
         screen.wrap(
-            f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again.",
+            (
+                f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when "
+                "its judge is asked again."
+            ),
             inner="",
         ),
         _list_noisiest(noise),

@@ -207,8 +207,8 @@ def _describe_hidden(found: RecordComparison) -> str:
     if found.emptied <= MAX_UNGRADED * found.pairs:
         return ""
     return (
-        "These records cannot tell whether the answers did that: checks had nothing to grade in one of them on "
-        f"{found.emptied:,}"
+        "These records cannot tell whether the answers did that: checks had nothing to grade "
+        f"in one of them on {found.emptied:,}"
     )
 
 

@@ -168,7 +168,10 @@ def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedRefere
         _SEVERITIES.get(reference.level, Severity.INFO),
         str(reference.level),
         reference.place,
-        f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and means {reference.now} now",
+        (
+            f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and "
+            f"means {reference.now} now"
+        ),
         make_fingerprint(
             "moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)
         ),

@@ -109,7 +109,9 @@ def _summary_sentences(status: Status) -> Iterator[str]:
     elif not broken:
         yield f"{_count_artifacts(status.total)}, all unchanged since release"
     if broken:
-        yield f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
+        yield (
+            f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
+        )
     if held := sum(artifact.ok for artifact in moved):
         verb = "has" if held == 1 else "have"
         yield (

@@ -38,7 +38,10 @@ def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
     acceptance, status = result.acceptance, result.status
     until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
     lines = [
-        f"accepted as {acceptance.accepted.level} (was {acceptance.accepted.was}){until}: {acceptance.change}",
+        (
+            f"accepted as {acceptance.accepted.level} (was {acceptance.accepted.was}){until}: "
+            f"{acceptance.change}"
+        ),
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
         f"review and commit {result.file}",
     ]
@@ -166,7 +169,10 @@ def text_site(site: WrittenSite, screen: Screen = PAPER) -> str:
     notes = [screen.paint_lead(f"note: {make_printable(note)}") for note in site.notes]
     return "\n".join(
         [
-            f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}",
+            (
+                f"{make_printable(site.folder)}/index.html and "
+                f"{count_noun(site.pages - 1, 'more page')}"
+            ),
             *notes,
         ]
     )

@@ -45,12 +45,16 @@ def _format_failed_case(problem: Problem) -> str:
     return (
         f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(name)}"
         f' file={_xml_attribute(file)} line="{line}">'
-        f"<{tag}{kind} message={_xml_attribute(problem.message)}>{_xml_text(body)}</{tag}></testcase>"
+        f"<{tag}{kind} "
+        f"message={_xml_attribute(problem.message)}>{_xml_text(body)}</{tag}></testcase>"
     )
 
 
 def _format_passed_case(report: ProblemReport) -> str:
-    return f'    <testcase classname="evalstore" name={_xml_attribute(f"{report.command}: {report.summary}")}/>'
+    return (
+        '    <testcase classname="evalstore" '
+        f"name={_xml_attribute(f'{report.command}: {report.summary}')}/>"
+    )
 
 
 def _xml_attribute(text: str) -> str:

@@ -107,4 +107,6 @@ def _lines_of_change(problem: Problem) -> Iterator[str]:
 
 def _note_lines(problem: Problem) -> Iterator[str]:
     for label, sentence in problem.notes:
-        yield f"- {label}: {format_code(sentence) if label in _COMMANDS else escape_prose(sentence)}"
+        yield (
+            f"- {label}: {format_code(sentence) if label in _COMMANDS else escape_prose(sentence)}"
+        )

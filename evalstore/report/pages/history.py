@@ -20,8 +20,8 @@ from evalstore.store.listing import ReleaseSummary
 from evalstore.text import count_noun, make_excerpt
 
 CAPTION = (
-    "The same outputs under each release, all else as in the run, in points of a hundred. Below a bar: the step from "
-    "the release before, and the share that passes."
+    "The same outputs under each release, all else as in the run, in points of a hundred. Below "
+    "a bar: the step from the release before, and the share that passes."
 )
 _ABREAST = 3  # runs in one table
 _NAME = 24

@@ -63,7 +63,8 @@ def is_shown_whole(text: str) -> bool:
 
 def render_template(name: str, /, **values: Any) -> Markup:
     """Return a template of this folder with its values."""
-    return Markup(_load_environment().get_template(f"{name}.html.jinja").render(values))  # noqa: S704  # escaped there
+    template = _load_environment().get_template(f"{name}.html.jinja")
+    return Markup(template.render(values))  # noqa: S704  # escaped there
 
 
 def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:

@@ -62,7 +62,8 @@ class RowFile:
         """Yield rows."""
         for place in places:
             self._file.seek(place.offset)
-            yield Markup(self._file.read(place.size).decode())  # noqa: S704  # rendered by a template
+            # A template has rendered it.
+            yield Markup(self._file.read(place.size).decode())  # noqa: S704
 
 
 class ListKeys(dict[str, str]):
@@ -167,7 +168,10 @@ class RowPages:
 
     def _describe_order(self, names: Sequence[str]) -> str:
         if names[1:]:
-            return f"The order: {self.order}, in {count_noun(len(names), 'part')}; a search is of one part:"
+            return (
+                f"The order: {self.order}, in {count_noun(len(names), 'part')}; a search is of "
+                "one part:"
+            )
         left = self.found - len(self.parts[0])
         more = f" {count_noun(left, 'more row')}: --format html --out FILE has all." if left else ""
         return f"The order: {self.order}.{more}"

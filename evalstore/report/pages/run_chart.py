@@ -106,8 +106,9 @@ def draw_runs(runs: Iterable[ChartRun], releases: Iterable[ChartRelease]) -> dic
         "marks": [*_mark_gaps(gaps, len(ordered))],
         "steps": [*_list_steps(ordered, gaps)],
         "days": [points[0], points[-1]],
-        "label": f"{count_noun(len(ordered), 'run')} from {points[0]['day']} to {points[-1]['day']}, "
-        f"scores from {format_percent(min(scores))} to {format_percent(max(scores))}",
+        "label": f"{count_noun(len(ordered), 'run')} from {points[0]['day']} to "
+        f"{points[-1]['day']}, scores from {format_percent(min(scores))} to "
+        f"{format_percent(max(scores))}",
     }
 
 

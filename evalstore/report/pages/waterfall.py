@@ -61,8 +61,8 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     if any(end != limit_share(end) for end in drawn):
         outline += " One that ends in dashes goes on beyond 0 or 100."
     caption = (
-        f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
-        f"{scales[1]}.{outline}"
+        "In points of a hundred; a bar shows what a row adds, score on a scale from "
+        f"{scales[0]}, passes from {scales[1]}.{outline}"
     )
     drawings: list[list[Drawing]] = []
     for number, step in enumerate(steps):
