@@ -25,8 +25,14 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
 @click.command(
     cls=SectionedCommand,
     epilog=format_examples(
-        'evalstore accept 0f3a9c51d2b47e68 --reason "a typing error in the prompt; 200 replies are the same"',
-        'evalstore accept 0f3a9c51d2b47e68 --reason "nobody pins it yet" --level patch --until 2026-12-31',
+        (
+            "evalstore accept 0f3a9c51d2b47e68 "
+            '--reason "a typing error in the prompt; 200 replies are the same"'
+        ),
+        (
+            'evalstore accept 0f3a9c51d2b47e68 --reason "nobody pins it yet" --level patch '
+            "--until 2026-12-31"
+        ),
     ),
 )
 @click.argument("fingerprint", type=CHANGE)

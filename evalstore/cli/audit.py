@@ -53,10 +53,16 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     first="--question --by --fail-on --undecided --only --ask --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
-        "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
+        (
+            "evalstore audit OLD.json NEW.json --question q17         "
+            "# both outputs under both rubrics"
+        ),
         "evalstore audit OLD.json NEW.json --fail-on 'own<-2'  # a condition for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
-        "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
+        (
+            "evalstore audit OLD.json NEW.json --format html > audit.html  "
+            "# a page to read and to keep"
+        ),
         "evalstore audit benchmark.json    # with_skill against without_skill, in one file",
         "evalstore audit OLD.eval NEW.eval    # what Inspect AI recorded: pairs of recorded scores",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
@@ -85,7 +91,10 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     "--by",
     type=click.Choice(["tag", "group", "check"]),
     callback=_parse_slices,
-    help="Also break the result down by tag, group or check; p-values are adjusted for their number (Holm).",
+    help=(
+        "Also break the result down by tag, group or check; p-values are adjusted for their "
+        "number (Holm)."
+    ),
 )
 @click.option(
     "--fail-on",
@@ -94,8 +103,8 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     multiple=True,
     callback=_parse_conditions,
     help="Exit 1 if this is so, in points of 100, as in own<-2 (below 0.1 a fraction: own<-0.02 "
-    "is own<-2); repeatable. One of own, own@old, own@new, own.mean, own.passes, own.typical, a share or "
-    "line of the audit, delta, or flips (a number of verdicts).",
+    "is own<-2); repeatable. One of own, own@old, own@new, own.mean, own.passes, "
+    "own.typical, a share or line of the audit, delta, or flips (a number of verdicts).",
 )
 @click.option(
     "--max-ungraded",

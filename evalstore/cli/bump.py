@@ -51,7 +51,10 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 @click.option(
     "--again",
     is_flag=True,
-    help="If an unpushed release has the same version as one on the remote: take theirs, give mine the next version.",
+    help=(
+        "If an unpushed release has the same version as one on the remote: take theirs, give "
+        "mine the next version."
+    ),
 )
 @click.option("--no-tag", is_flag=True, help="Set and commit the versions, without a tag.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")

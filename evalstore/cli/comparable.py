@@ -31,7 +31,10 @@ _COMMIT, _VERSION, _RUN = "commit", "version", "run"
     epilog=format_examples(
         "evalstore comparable rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore comparable rubric/answer_style@2.0.0 rubrics/answer_style.yaml",
-        "evalstore comparable git:v1.0 git:HEAD                                      # every artifact of the store",
+        (
+            "evalstore comparable git:v1.0 git:HEAD                                      "
+            "# every artifact of the store"
+        ),
         "evalstore comparable runs/model_a.json runs/model_b.json",
     ),
 )

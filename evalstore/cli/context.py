@@ -246,7 +246,8 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
             ),
         ):
             function = decorator(function)
-        return click.pass_obj(function)  # type: ignore[return-value]  # the wrapper takes one argument less
+        # The wrapper takes one argument less.
+        return click.pass_obj(function)  # type: ignore[return-value]
 
     return decorate
 

@@ -69,7 +69,10 @@ _ASKED = "evalstore diff REF --ask N --run RUN"
 @click.option(
     "--fail-on",
     type=click.Choice(["certain", "possible"]),
-    help="Exit 1 only if a certain change, or one that only a judge's replies can decide (possible), needs a bump.",
+    help=(
+        "Exit 1 only if a certain change, or one that only a judge's replies can decide "
+        "(possible), needs a bump."
+    ),
 )
 @click.option(
     "--profile",
@@ -87,14 +90,20 @@ _ASKED = "evalstore diff REF --ask N --run RUN"
     "--ask",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Ask the judge about N outputs of --run in the old and the new wording, and count the verdicts that flip.",
+    help=(
+        "Ask the judge about N outputs of --run in the old and the new wording, and count the "
+        "verdicts that flip."
+    ),
 )
 @click.option(
     "--dry-run", is_flag=True, help="With --ask: show how many calls it takes; make none."
 )
 @add_save_option(
     "FINGERPRINT",
-    "Save the output that shows this change as an example in B, with its new verdict or VERDICT; repeatable.",
+    (
+        "Save the output that shows this change as an example in B, with its new verdict or "
+        "VERDICT; repeatable."
+    ),
 )
 @add_output_options((*PROBLEM_FORMATS, "html"))
 @add_judge_options

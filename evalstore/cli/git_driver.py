@@ -49,7 +49,7 @@ def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode
         raise LoadError("cannot be read", place=Place(words[0]))
     try:
         text = _write_normal_form(data)
-    except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
+    except Exception:  # noqa: BLE001  # git stops at the first failure, and hides the other files
         text = make_readable(data)
     sys.stdout.write(text + "\n" if text else "")
     return ExitCode.DONE
@@ -151,7 +151,7 @@ def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
             make_printable(f"not compared: {error}"),
             format_plain_diff(pair.old, pair.new, pair.path),
         ]
-    except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
+    except Exception:  # noqa: BLE001  # git stops at the first failure, and hides the other files
         return [format_plain_diff(pair.old, pair.new, pair.path)]
 
 

@@ -32,10 +32,16 @@ if TYPE_CHECKING:
         "evalstore history rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore history 'rubric/answer_style@^1' --run A.json --run B.json",
         "evalstore history rubric/answer_style --run A.json --format html > history.html",
-        "evalstore history rubric/answer_style --run RUN.json --bisect   # every release that moved the score, and who",
+        (
+            "evalstore history rubric/answer_style --run RUN.json --bisect   "
+            "# every release that moved the score, and who"
+        ),
         "evalstore history rubric/answer_style --run RUN.json --bisect --question q17 --commits",
         "evalstore history RUN.json --rubric rubric/answer_style@2.0.0   # which verdicts flip",
-        "evalstore history RUN.json --rubric rubric/answer_style@worktree   # what an edit would do",
+        (
+            "evalstore history RUN.json --rubric rubric/answer_style@worktree   "
+            "# what an edit would do"
+        ),
     ),
 )
 @click.argument("subject", metavar="REF|RUN", shell_complete=REF.shell_complete)

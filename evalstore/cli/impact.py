@@ -13,7 +13,10 @@ from evalstore.cli.param_types import REF
     cls=SectionedCommand,
     epilog=format_examples(
         "evalstore impact judge/accuracy",
-        "evalstore impact rubric/answer_style@1.0.0        # what holds this release, releases included",
+        (
+            "evalstore impact rubric/answer_style@1.0.0        "
+            "# what holds this release, releases included"
+        ),
         "evalstore impact judge/accuracy --format mermaid  # a graph to paste into a pull request",
         "evalstore impact judge/accuracy --format dot | dot -Tsvg > impact.svg",
     ),

@@ -97,10 +97,16 @@ def _measure(
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     epilog=format_examples(
-        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
+        (
+            "evalstore judge validate judge/accuracy --labels labels.jsonl "
+            "--against dataset/gold@1.0.0"
+        ),
         "evalstore judge noise judge/accuracy --run runs/answers.json",
         "evalstore judge examples judge/accuracy@worktree --judge-url URL",
-        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --labels labels.jsonl",
+        (
+            "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json "
+            "--labels labels.jsonl"
+        ),
     ),
 )
 @click.pass_context
@@ -175,10 +181,19 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     first="--labels --against --threshold --var --check --no-write --dry-run --format",
     short_help="Measure how well a judge agrees with people.",
     epilog=format_examples(
-        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
-        "evalstore judge validate judge/accuracy --labels labels.jsonl --var criterion='Is it right?' --dry-run",
+        (
+            "evalstore judge validate judge/accuracy --labels labels.jsonl "
+            "--against dataset/gold@1.0.0"
+        ),
+        (
+            "evalstore judge validate judge/accuracy --labels labels.jsonl "
+            "--var criterion='Is it right?' --dry-run"
+        ),
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
-        "evalstore judge validate judge/accuracy --labels labels.jsonl --format html > judge.html  # as a picture",
+        (
+            "evalstore judge validate judge/accuracy --labels labels.jsonl "
+            "--format html > judge.html  # as a picture"
+        ),
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
@@ -195,7 +210,10 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit 1 unless the judge clearly beats a constant answer and judged at least 98 % of the rows.",
+    help=(
+        "Exit 1 unless the judge clearly beats a constant answer and judged at least 98 % of the "
+        "rows."
+    ),
 )
 @_add_writing_options
 @add_output_options((*PLAIN_FORMATS, "html"))
@@ -311,13 +329,28 @@ def measure_noise(
 @command.command(
     "replace",
     cls=SectionedCommand,
-    first="--model --run --labels --against --endpoint --without --sample --no-write --dry-run --format",
+    first=(
+        "--model --run --labels --against --endpoint --without --sample --no-write --dry-run "
+        "--format"
+    ),
     short_help="Move a judge to another model, and measure what that does.",
     epilog=format_examples(
-        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --dry-run",
-        "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --labels labels.jsonl",
-        "evalstore judge replace judge/accuracy --model new-model --labels labels.jsonl --without temperature",
-        "evalstore judge replace judge/accuracy@1.0.0 --model new-model --run runs/answers.json --no-write",
+        (
+            "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json "
+            "--dry-run"
+        ),
+        (
+            "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json "
+            "--labels labels.jsonl"
+        ),
+        (
+            "evalstore judge replace judge/accuracy --model new-model --labels labels.jsonl "
+            "--without temperature"
+        ),
+        (
+            "evalstore judge replace judge/accuracy@1.0.0 --model new-model "
+            "--run runs/answers.json --no-write"
+        ),
     ),
 )
 @click.argument("judge", type=CONTENT_REF)

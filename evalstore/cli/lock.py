@@ -21,7 +21,10 @@ from evalstore.errors import ExitCode, UsageError
     cls=SectionedCommand,
     epilog=format_examples(
         "evalstore lock                        # locks new references, keeps locked ones",
-        "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
+        (
+            "evalstore lock --check                "
+            "# in CI: exits 1 when a tag moved or the lock is behind"
+        ),
         "evalstore lock --check --format github",
         "evalstore lock --update               # moves floating references to the newest releases",
         "evalstore lock --update judge/tone    # only the references to one artifact",

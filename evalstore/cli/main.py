@@ -92,12 +92,26 @@ GONE_OPTIONS = {
         "evalstore git-driver textconv FILE; evalstore init --merge-driver writes git's settings "
         "anew"
     ),
-    "diff --git-driver": "evalstore git-driver diff; evalstore init --merge-driver writes git's settings anew",
-    "diff --git-merge": "evalstore git-driver merge; evalstore init --merge-driver writes git's settings anew",
-    "audit --static": "evalstore audit RUN_A RUN_B compares two records as pairs where they cannot be graded again",
-    "audit --records": "evalstore audit RUN_A RUN_B compares two records as pairs where they cannot be graded again",
-    "score --jobs": "evalstore score --engine dask grades by a process for each core of this machine",
-    "diff --suggest": "evalstore diff shows what each edit needs; try another one and compare again",
+    "diff --git-driver": (
+        "evalstore git-driver diff; evalstore init --merge-driver writes git's settings anew"
+    ),
+    "diff --git-merge": (
+        "evalstore git-driver merge; evalstore init --merge-driver writes git's settings anew"
+    ),
+    "audit --static": (
+        "evalstore audit RUN_A RUN_B compares two records as pairs where they cannot be graded "
+        "again"
+    ),
+    "audit --records": (
+        "evalstore audit RUN_A RUN_B compares two records as pairs where they cannot be graded "
+        "again"
+    ),
+    "score --jobs": (
+        "evalstore score --engine dask grades by a process for each core of this machine"
+    ),
+    "diff --suggest": (
+        "evalstore diff shows what each edit needs; try another one and compare again"
+    ),
 }
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
 

@@ -29,7 +29,9 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 
 @click.command(
     cls=SectionedCommand,
-    first="--into --from --dry-run --merge --keep --force --judges-from --strict --report --verbose",
+    first=(
+        "--into --from --dry-run --merge --keep --force --judges-from --strict --report --verbose"
+    ),
     epilog=format_examples(
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
@@ -73,7 +75,10 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option(
     "--force",
     is_flag=True,
-    help="In a conflict, take the source's side, and restore what was removed; no version is lowered.",
+    help=(
+        "In a conflict, take the source's side, and restore what was removed; no version is "
+        "lowered."
+    ),
 )
 @click.option(
     "--keep",
@@ -88,9 +93,9 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option(
     "--share",
     type=click.Choice(("suite", "all", "cases")),
-    help="Who shares a rubric: the cases of a suite whose checks differ only in values, which go to the questions; "
-    "those of all suites; or only cases with equal checks. A suite that is in the store goes on as it is, unless you "
-    "say it.",
+    help="Who shares a rubric: the cases of a suite whose checks differ only in values, which "
+    "go to the questions; those of all suites; or only cases with equal checks. A suite "
+    "that is in the store goes on as it is, unless you say it.",
 )
 @click.option(
     "--dry-run",
@@ -105,7 +110,10 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option(
     "--allow",
     metavar="LOSSES",
-    help="Outcomes that --strict accepts, as in another-prompt,unmapped: another-prompt, lossy, unmapped, refused.",
+    help=(
+        "Outcomes that --strict accepts, as in another-prompt,unmapped: another-prompt, lossy, "
+        "unmapped, refused."
+    ),
 )
 @click.option(
     "--report",

@@ -25,7 +25,10 @@ from evalstore.cli.param_types import CHECK_KIND
     "kinds",
     multiple=True,
     type=CHECK_KIND,
-    help="Kind of check to start a rubric with, repeatable; for a judge: continuous, binary or levels.",
+    help=(
+        "Kind of check to start a rubric with, repeatable; for a judge: continuous, binary or "
+        "levels."
+    ),
 )
 @add_output_options()
 def command(settings: CommandSettings, kind: str, id_: str, kinds: tuple[str, ...]) -> None:

@@ -99,7 +99,10 @@ def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> st
     ):
         raise UsageError(
             f"'{make_excerpt(word)}' is not a file of an artifact in this store",
-            hint="its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; another store: -C DIR",
+            hint=(
+                "its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; "
+                "another store: -C DIR"
+            ),
         )
     pin = match["pin"] or ("worktree" if of_content else "")
     return f"{folder.name.removesuffix('s')}/{file.removesuffix('.yaml')}{'@' if pin else ''}{pin}"

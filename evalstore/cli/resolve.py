@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @click.argument("refs", nargs=-1, required=True, type=CONTENT_REF)
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")
 @add_output_options()
-def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+def command(
+    settings: CommandSettings,
+    refs: tuple[str, ...],
+    strict: bool,  # noqa: FBT001  # click's flag
+) -> ExitCode:
     """Show the version, tag, commit, blob and digests of each of REFS.
 
     A pin is exact (1.2.3, 1.2), floating (^1.2, ~1.2, '>=1.2 <2', latest), worktree, or

@@ -96,8 +96,8 @@ def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -
         sys.stdout.writelines(pages.write_part(0))
         if pages.parts[1:]:
             settings.print_message(
-                f"warning: the page has {len(pages.parts[0]):,} of {pages.found:,} rows: more would be "
-                "over 50 MB; --out FILE writes the others to further files"
+                f"warning: the page has {len(pages.parts[0]):,} of {pages.found:,} rows: more "
+                "would be over 50 MB; --out FILE writes the others to further files"
             )
         return
     path = settings.require_no_link(out)

@@ -51,16 +51,37 @@ class ScoreCommand(SectionedCommand):
     first="--out --model --rubric --worktree --fail-under --min-scored --dry-run --format",
     epilog=format_examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
-        "evalstore score dataset/web_answers outputs/model_a.jsonl --worktree   # before anything is released",
-        "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
-        "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
+        (
+            "evalstore score dataset/web_answers outputs/model_a.jsonl --worktree   "
+            "# before anything is released"
+        ),
+        (
+            "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a "
+            "--format json"
+        ),
+        (
+            "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   "
+            "# the same outputs again"
+        ),
         "evalstore score dataset/web_answers@1.0.0 answers.parquet   # rows in Parquet, too",
-        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
+        (
+            "evalstore score dataset/web_answers@1.0.0 answers.jsonl "
+            "--rubric rubric/answer_style@2.0.0"
+        ),
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
-        "evalstore score dataset/web_answers@1.0.0 shuffled.eval --match input   # a log without ids",
-        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
+        (
+            "evalstore score dataset/web_answers@1.0.0 shuffled.eval --match input   "
+            "# a log without ids"
+        ),
+        (
+            "evalstore score dataset/web_answers@1.0.0 answers.jsonl "
+            "--judge-url http://localhost:8000/v1 --dry-run"
+        ),
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask   # by all cores",
-        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask --scheduler tcp://HOST:8786",
+        (
+            "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask "
+            "--scheduler tcp://HOST:8786"
+        ),
     ),
 )
 @click.argument("dataset", type=CONTENT_REF)
@@ -128,13 +149,17 @@ class ScoreCommand(SectionedCommand):
     metavar="SCORE",
     type=SCORE,
     help="Exit 1 if the score is below this, in points of 100 (below 1 a fraction: 0.8 is 80); "
-    "without --min-scored, unscored questions count as 0, and a check that graded no output at all fails, too.",
+    "without --min-scored, unscored questions count as 0, and a check that graded no "
+    "output at all fails, too.",
 )
 @click.option(
     "--min-scored",
     metavar="SHARE",
     type=SHARE,
-    help="Exit 1 if less than this share (0.9) of the questions has a score, or of the gradings was made.",
+    help=(
+        "Exit 1 if less than this share (0.9) of the questions has a score, or of the gradings "
+        "was made."
+    ),
 )
 @click.option(
     "--max-ungraded",
@@ -142,8 +167,8 @@ class ScoreCommand(SectionedCommand):
     type=SHARE,
     default=MOST_UNGRADED,
     show_default=True,
-    help="Withhold the score and exit 1 if more than this share of all gradings failed; with --fail-under also if "
-    "checks failed on more than this share of the questions.",
+    help="Withhold the score and exit 1 if more than this share of all gradings failed; with "
+    "--fail-under also if checks failed on more than this share of the questions.",
 )
 @click.option(
     "--corrected",
@@ -152,7 +177,10 @@ class ScoreCommand(SectionedCommand):
 )
 @add_save_option(
     "QUESTION",
-    "Save the output to QUESTION as an example in its rubric, with its verdict or VERDICT; repeatable.",
+    (
+        "Save the output to QUESTION as an example in its rubric, with its verdict or VERDICT; "
+        "repeatable."
+    ),
 )
 @click.option(
     "--dry-run",
@@ -346,13 +374,16 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
     graded, asked = run.coverage
     least = wanted.scored or Fraction(0)
     if graded < least * asked:
-        yield f"{graded:,} of {asked:,} gradings were made; --min-scored asks for {float(100 * least):.4g} %"
+        yield (
+            f"{graded:,} of {asked:,} gradings were made; --min-scored asks for "
+            f"{float(100 * least):.4g} %"
+        )
     left_out = [id_ for id_ in run.empty_checks if run.checks[id_].left_out]
     if wanted.scored is None and wanted.score is not None and left_out:
         names = ", ".join(map(make_excerpt, left_out))
         yield (
-            f"the score is that of {run.coverage}: {names} had nothing to grade on any output; --min-scored says how "
-            "much may be left out"
+            f"the score is that of {run.coverage}: {names} had nothing to grade on any output; "
+            "--min-scored says how much may be left out"
         )
 
 
@@ -382,8 +413,9 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
         yield f"the score {_write_points(run.score)} is below {_write_points(least)}"
     elif wanted.scored is None and (lowest := run.score * run.scored / questions) < least:
         yield (
-            f"the score is that of {run.scored:,} of {questions:,} questions; with the others as 0 it is "
-            f"{_write_points(lowest)}, below {_write_points(least)}: --min-scored says how many may be left out"
+            f"the score is that of {run.scored:,} of {questions:,} questions; with the others "
+            f"as 0 it is {_write_points(lowest)}, below {_write_points(least)}: --min-scored "
+            "says how many may be left out"
         )
     if wanted.scored is not None and run.scored < wanted.scored * questions:
         yield (
@@ -394,6 +426,6 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}
     if wanted.score is not None and len(failed) > wanted.ungraded * questions:
         yield (
-            f"checks failed on {len(failed):,} of {questions:,} questions, so the score says nothing of them: "
-            "--max-ungraded says how many may be left out"
+            f"checks failed on {len(failed):,} of {questions:,} questions, so the score says "
+            "nothing of them: --max-ungraded says how many may be left out"
         )

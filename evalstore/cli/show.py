@@ -43,13 +43,34 @@ _RUN_FORMATS = {"html": "a page", "csv": "a table"}
         "evalstore show rubric/answer_style@1.0.0",
         "evalstore show judge/accuracy",
         "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --failed           # what did not pass, and why",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
-        "evalstore show runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_a.json   # side by side",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --format html --out run.html   # all, with a search",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      # for a spreadsheet",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --label labels.jsonl   # one key a verdict; go on any time",
-        "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json --failed           "
+            "# what did not pass, and why"
+        ),
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     "
+            "# asked, answered, and every reason"
+        ),
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json "
+            "runs/web_answers-2.0.0-model_a.json   # side by side"
+        ),
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json --format html --out run.html   "
+            "# all, with a search"
+        ),
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      "
+            "# for a spreadsheet"
+        ),
+        (
+            "evalstore show runs/web_answers-1.0.0-model_a.json --label labels.jsonl   "
+            "# one key a verdict; go on any time"
+        ),
+        (
+            "evalstore show results.json --only model=openai:gpt-4o   "
+            "# what promptfoo recorded of one provider"
+        ),
     ),
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
@@ -66,7 +87,9 @@ _RUN_FORMATS = {"html": "a page", "csv": "a table"}
     "--label",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="For a run: ask whether each output is good, one key a verdict, and add the labels to FILE.",
+    help=(
+        "For a run: ask whether each output is good, one key a verdict, and add the labels to FILE."
+    ),
 )
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @click.option(

@@ -30,9 +30,13 @@ _MARK = ".evalstore-site"
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--runs", metavar="DIR", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
+    "--runs",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
     help="The folder to look for runs in.",
-)  # fmt: skip
+)
 @add_output_options()
 def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     """Write the store as pages into DIR: artifacts, changes of each release, references, runs,

@@ -22,7 +22,10 @@ from evalstore.errors import ExitCode
     epilog=format_examples(
         "evalstore status",
         "evalstore status --check   # in CI: exits 1 when a version is missing or too low",
-        "evalstore status --check --base origin/main   # by the settings and acceptances that were reviewed there",
+        (
+            "evalstore status --check --base origin/main   "
+            "# by the settings and acceptances that were reviewed there"
+        ),
         "evalstore status --format json",
     ),
 )

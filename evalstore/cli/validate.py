@@ -180,7 +180,10 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     if not findings.files:
         raise RefusedError(
             f"no artifact is in {' '.join(paths)}",
-            hint="name a file, or the folder of a store; `evalstore migrate` reads those of other tools",
+            hint=(
+                "name a file, or the folder of a store; `evalstore migrate` reads those of other "
+                "tools"
+            ),
         )
     return findings
 

@@ -21,8 +21,14 @@ from evalstore.errors import ExitCode
     epilog=format_examples(
         "evalstore verify",
         "evalstore verify rubric/answer_style 'judge/tone@^1'",
-        "evalstore verify --lock ../consumer/evalstore.lock   # against a lock that no one here could rewrite",
-        "evalstore verify --signers ~/.config/evalstore/allowed_signers   # and signed by one of these",
+        (
+            "evalstore verify --lock ../consumer/evalstore.lock   "
+            "# against a lock that no one here could rewrite"
+        ),
+        (
+            "evalstore verify --signers ~/.config/evalstore/allowed_signers   "
+            "# and signed by one of these"
+        ),
         "evalstore verify --remote              # and that the remote has every release",
         "evalstore verify --format json",
     ),

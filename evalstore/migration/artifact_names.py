@@ -103,7 +103,10 @@ class UniqueLabels:
             return id_, ()
         label = self.claim(id_)
         return label, (
-            f"{id_} is also the case at {format_json_pointer(self._first[id_])}; here it is {label}",
+            (
+                f"{id_} is also the case at {format_json_pointer(self._first[id_])}; here it is "
+                f"{label}"
+            ),
         )
 
 

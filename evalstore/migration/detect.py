@@ -330,8 +330,8 @@ def _describe_tie(
     names = [next(iter(table.lists.values())), next(iter(variant.lists.values()))]
     sign = next(sign.because for sign in variant.signs if sign.at == "case")
     return (
-        f"it may be {names[1]} ({sign}: {shown} of {total}) or {names[0]} (a key of {', '.join(keys)}: "
-        f"{against} of {total}); --dialect decides"
+        f"it may be {names[1]} ({sign}: {shown} of {total}) or {names[0]} (a key of "
+        f"{', '.join(keys)}: {against} of {total}); --dialect decides"
     )
 
 

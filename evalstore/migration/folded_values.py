@@ -128,7 +128,8 @@ def _fold_list(value: list[Any], rubric: Mapping[str, Any]) -> Any:
     """Return a reference to the parts of all checks that make a list; None where there is none."""
     checks = rubric.get("checks", [])
     suffixes = [pointer.split("/") for pointer, _ in _list_parts({"checks": checks[:1]})]
-    for _, _, _, *rest in (steps for steps in suffixes if len(steps) > 3):  # noqa: PLR2004  # below a check
+    # Only what is below a check.
+    for _, _, _, *rest in (steps for steps in suffixes if len(steps) > 3):  # noqa: PLR2004
         try:
             found = [_follow(check, rest) for check in checks]
         except (LookupError, TypeError, ValueError):  # a check of another shape

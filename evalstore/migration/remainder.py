@@ -12,7 +12,8 @@ from evalstore.documents import OpaqueValue, Pointer
 
 Mirrors = Mapping[str, str | None]
 
-# The key of an `x_source` that has the companion files of a source, and of a case the one that it is in.
+# The key of an `x_source` that has the companion files of a source, and of a case the one that it
+# is in.
 BESIDE = "beside"
 _PAIRS = "x_pairs"
 _JSON = "x_json"

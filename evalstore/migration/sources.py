@@ -229,7 +229,9 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
             continue
         # A link that leads nowhere is not a file to name instead: it is read, which says why it
         # cannot be.
-        reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
+        # pathlib raises for loops.
+        is_link = (path / below).is_symlink() and os.path.exists(path / below)  # noqa: PTH110
+        reason = _LINK if is_link else ""
         yield LegacyFile(_to_text(full), path, below, in_folder=True, skip_reason=reason)
 
 

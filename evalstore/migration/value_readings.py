@@ -32,7 +32,8 @@ _NAMES: Mapping[type, str] = {
 }
 # Words of a key that turn a demand around.
 _BANS = re.compile(
-    r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|[a-z]Not[A-Z]"
+    r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|"
+    r"[a-z]Not[A-Z]"
 )
 _TAKEN_APART = "{} is {} where a list belongs: the legacy grader took each {} by itself"
 _EMPTY = "{} has an empty text, which is in every answer"
@@ -111,7 +112,10 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
         f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess
     )
     return [
-        f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"
+        (
+            f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as "
+            f"data{''.join(guesses)}"
+        )
     ]
 
 

@@ -132,7 +132,10 @@ def _choose_level(finding: DiffFinding, chosen: Bump | None) -> Bump:
     level = chosen or _LOWER.get(finding.level, finding.level)
     if level >= finding.level:
         raise RefusedError(
-            f"{finding.rule} needs {'only ' if finding.level is Bump.PATCH else ''}a {finding.level} bump as it is",
+            (
+                f"{finding.rule} needs {'only ' if finding.level is Bump.PATCH else ''}a "
+                f"{finding.level} bump as it is"
+            ),
             hint="a noticeable change needs at least a patch, so there is nothing to accept",
         )
     return level

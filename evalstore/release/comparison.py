@@ -54,7 +54,7 @@ def find_base_release(
     )
 
 
-def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and what judges them
     store: ArtifactStore,
     old: ComparedArtifact,
     new: ComparedArtifact,

@@ -18,7 +18,10 @@ _ROWS = (
         "tag-invalid",
         _ERROR,
         "the tag {tag} is not a release: it {what}",
-        "a release is a tag of its own name on a commit; find out who made this one, then remove it: git tag -d {tag}",
+        (
+            "a release is a tag of its own name on a commit; find out who made this one, then "
+            "remove it: git tag -d {tag}"
+        ),
         "The tag makes other content look like a release.",
     ),
     ValidationRule(
@@ -40,7 +43,10 @@ _ROWS = (
         _INFO,
         "{count} more tags are not releases of this store, from {first} to {last}",
         "see them all: git tag --list; a store next to others says tag_prefix in evalstore.yaml",
-        "They are listed with the releases, but no reference can resolve to them. Of many, only the first are named.",
+        (
+            "They are listed with the releases, but no reference can resolve to them. Of many, "
+            "only the first are named."
+        ),
     ),
     ValidationRule(
         "object-missing",
@@ -89,7 +95,10 @@ _ROWS = (
         "release-differs-there",
         _ERROR,
         "{tag} differs on {remote}: it is {there} there and {here} here",
-        "{unpushed}find out which one was released: git fetch {remote} {ref}:refs/tags/theirs/{tag}",
+        (
+            "{unpushed}find out which one was released: git fetch {remote} "
+            "{ref}:refs/tags/theirs/{tag}"
+        ),
         "Two clones would grade differently under the same name.",
     ),
     ValidationRule(
@@ -164,7 +173,10 @@ _ROWS = (
         "ledger-malformed",
         _ERROR,
         "this line does not name a release",
-        "a line is <version> <SHA-256 of the file>, and only evalstore bump writes it; see git log -p {path}",
+        (
+            "a line is <version> <SHA-256 of the file>, and only evalstore bump writes it; see "
+            "git log -p {path}"
+        ),
         "Nothing can be checked against it.",
     ),
     ValidationRule(
@@ -178,8 +190,8 @@ _ROWS = (
         "ledger-history-rewritten",
         _ERROR,
         "commit {commit} removed releases from the ledger of {name}: {lines}",
-        "git show {commit} -- {path} shows them: restore the lines and their tags; a release is undone by a new one, "
-        "after a git revert, too: evalstore bump {name}",
+        "git show {commit} -- {path} shows them: restore the lines and their tags; a release is "
+        "undone by a new one, after a git revert, too: evalstore bump {name}",
         "Only the history shows when a line and its tag are rewritten together.",
     ),
     ValidationRule(
@@ -215,8 +227,14 @@ _ROWS = (
         "artifact-removed",
         _WARNING,
         "{name} is gone, and {base} has it",
-        "git checkout {base} -- {path} restores it; after a rename write `renamed_from: {former}` into the new file",
-        "What is not there is not checked, and a store that moved elsewhere would be guarded by what it left.",
+        (
+            "git checkout {base} -- {path} restores it; after a rename write `renamed_from: "
+            "{former}` into the new file"
+        ),
+        (
+            "What is not there is not checked, and a store that moved elsewhere would be guarded "
+            "by what it left."
+        ),
     ),
     ValidationRule(
         "target-removed",

@@ -157,7 +157,10 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
             raise RefusedError(
                 f"the ledger of {name} does not continue the locked one: {change}",
                 place=Place(LOCK_FILE, locked_ledger.line),
-                hint=f"see evalstore verify {name}; to lock the ledger as it is, remove its line from {LOCK_FILE}",
+                hint=(
+                    f"see evalstore verify {name}; to lock the ledger as it is, remove its line "
+                    f"from {LOCK_FILE}"
+                ),
             )
     # A ledger only grows, so that the lines of today hold until the next lock, too.
     store.ledgers.expect(names := store.ledgers.list_names())

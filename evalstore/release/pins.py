@@ -194,7 +194,10 @@ def _refuse_pin(
         error = build_unknown_error(store, ref)
         return RefusedError(error.message, place=place, hint=error.hint)
     hint = (
-        f"pin {ref.name}@{known[-1]} or an earlier release; or take in others' releases: git pull --tags"
+        (
+            f"pin {ref.name}@{known[-1]} or an earlier release; or take in others' releases: git "
+            "pull --tags"
+        )
         if known
         else f"release {ref.name} in the same bump, and pin the version in its file"
     )

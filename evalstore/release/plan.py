@@ -277,16 +277,25 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
             raise RefusedError(
                 f"{step.ref} is already released, with other content",
                 place=step.artifact.document.locate(("version",)),
-                hint="release the next pre-release with --pre, the final version with --level, or write a version there"
+                hint=(
+                    "release the next pre-release with --pre, the final version with --level, or "
+                    "write a version there"
+                )
                 if version.prerelease
-                else f"write {free} there; or commit the edit, then git merge {shlex.quote(release.tag)}",
+                else (
+                    f"write {free} there; or commit the edit, then git merge "
+                    f"{shlex.quote(release.tag)}"
+                ),
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
         if version.without_build == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
                 place=step.artifact.document.locate(("version",)),
-                hint="a range cannot tell versions apart that differ only after the +; choose a higher version",
+                hint=(
+                    "a range cannot tell versions apart that differ only after the +; choose a "
+                    "higher version"
+                ),
             )
 
 

@@ -495,7 +495,10 @@ def _list_changes(
         if mode in {_LINK, _MODULE}:
             raise RefusedError(
                 f"theirs changes {path}, which is a link or a submodule: evalstore writes neither",
-                hint=f"take it first: git switch --detach; git pull; or: git tag -d {withdrawn[0]}, then git pull",
+                hint=(
+                    "take it first: git switch --detach; git pull; or: git tag -d "
+                    f"{withdrawn[0]}, then git pull"
+                ),
             )
         on_disk = _find_disk_blob(repository, path)
         worked = None

@@ -247,8 +247,14 @@ def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> Refu
         else f"{len(journal.released)} versions are"
     )
     return RefusedError(
-        f"{what} {'released' if journal.tags else 'committed'}, but the working tree could not be updated: {reason}",
-        hint="fix that first without committing anything, then run the same bump again: it finishes this one",
+        (
+            f"{what} {'released' if journal.tags else 'committed'}, but the working tree could "
+            f"not be updated: {reason}"
+        ),
+        hint=(
+            "fix that first without committing anything, then run the same bump again: it "
+            "finishes this one"
+        ),
     )
 
 

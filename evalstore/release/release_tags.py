@@ -27,8 +27,8 @@ _RENUMBER = (
     "another branch released it, too; if yours was never pushed: evalstore bump --again; otherwise "
 )
 _RELEASED = (
-    "its own commit {commit} lists it, so its branch is missing here: git fetch, or {who} pushes it; or take it in: "
-    "git merge {tag}; or, if it was withdrawn"
+    "its own commit {commit} lists it, so its branch is missing here: git fetch, or {who} "
+    "pushes it; or take it in: git merge {tag}; or, if it was withdrawn"
 )
 _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 

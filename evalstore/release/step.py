@@ -260,7 +260,10 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
     last = context.find_base(resolved, working)
     if last is None or working.prerelease or context.is_changed(last, resolved):
         raise RefusedError(
-            f"{resolved.name} pins {' and '.join(sorted(moves))}, and has unreleased changes of its own",
+            (
+                f"{resolved.name} pins {' and '.join(sorted(moves))}, and has unreleased changes "
+                "of its own"
+            ),
             place=resolved.artifact.document.locate(),
             hint=f"name {resolved.name} too, to release them with it, or remove --dependents",
         )

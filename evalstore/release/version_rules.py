@@ -46,7 +46,10 @@ _VERSION_ROWS = (
         VersionRule.DECREASED,
         Severity.ERROR,
         "{version} is below the released {released}",
-        "write a version above the last release; a release is undone by a new one: evalstore bump REF",
+        (
+            "write a version above the last release; a release is undone by a new one: evalstore "
+            "bump REF"
+        ),
         "A released version never changes its content.",
     ),
     ValidationRule(
@@ -67,7 +70,10 @@ _VERSION_ROWS = (
         VersionRule.LOOSENED,
         Severity.WARNING,
         "{now} is less strict than {base} ({was})",
-        "a bump would use and record it; to use the reviewed settings of REV: evalstore gate --base REV",
+        (
+            "a bump would use and record it; to use the reviewed settings of REV: evalstore gate "
+            "--base REV"
+        ),
         "A change must not relax the settings that judge it.",
     ),
 )

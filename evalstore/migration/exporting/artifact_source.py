@@ -46,7 +46,8 @@ class ArtifactSource:
             return cls(path, None)
         return cls(store.root, store)
 
-    def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
+    # `format` is the word of the command line.
+    def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002
         """Return the artifacts on disk that stand for a format's sources.
 
         They are datasets, and what has a remainder.
@@ -88,7 +89,8 @@ class ArtifactSource:
         artifact = self._read_on_disk(ref)
         if ref.version and str(ref.version) != artifact.version:
             raise RefError(
-                f"{ref} is not here: the file has version {artifact.version}, and no release is tagged"
+                f"{ref} is not here: the file has version {artifact.version}, and no release "
+                "is tagged"
             )
         return artifact
 

@@ -109,7 +109,8 @@ def check_restorable(
         is_same_data(restored[path], document.value) for path, document in documents.items()
     ):
         raise RefusedError(
-            "evalstore could not give it back as it is; that is a fault of evalstore, please report it"
+            "evalstore could not give it back as it is; that is a fault of evalstore, please "
+            "report it"
         )
 
 

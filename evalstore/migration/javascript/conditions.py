@@ -18,10 +18,14 @@ _LOWER = r"(?P<lower>\.toLowerCase\(\))?"
 _INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{_STRING})\s*\)")
 _LENGTH = re.compile(r"output\.length\s*(?P<sign><=?|>=?)\s*(?P<number>[0-9]{1,5})")
 _TEST = re.compile(
-    r"(?P<not>!\s*)?/(?P<pattern>(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/(?P<flags>[imsg]*)\.test\(\s*output\s*\)"
+    r"(?P<not>!\s*)?/(?P<pattern>(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/"
+    r"(?P<flags>[imsg]*)\.test\(\s*output\s*\)"
 )
 _FIELD = re.compile(
-    rf"JSON\.parse\(\s*output\s*\)\.(?P<key>[A-Za-z_]\w*)\s*===\s*(?P<value>{_STRING}|true|false|-?[0-9]{{1,15}}(?:\.[0-9]{{1,6}})?)",
+    (
+        r"JSON\.parse\(\s*output\s*\)\.(?P<key>[A-Za-z_]\w*)\s*===\s*"
+        rf"(?P<value>{_STRING}|true|false|-?[0-9]{{1,15}}(?:\.[0-9]{{1,6}})?)"
+    ),
     re.ASCII,
 )
 _RETURN = re.compile(r"\s*return[ \t]+(?P<what>[^;]*;?)\s*", re.DOTALL)

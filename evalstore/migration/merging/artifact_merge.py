@@ -40,8 +40,8 @@ _CONFLICT = (
 )
 _CLASH = "both sides changed {}: the file stays; --force takes the source's side, --keep yours"
 _NO_TRACE = (
-    "both sides changed it, and no commit has what was last migrated, so --merge cannot tell who changed what: "
-    "the file stays; --force takes the source's side, --keep yours"
+    "both sides changed it, and no commit has what was last migrated, so --merge cannot tell "
+    "who changed what: the file stays; --force takes the source's side, --keep yours"
 )
 _HERE = "it was changed here, not at the source"
 _SOURCE = "the source changed"

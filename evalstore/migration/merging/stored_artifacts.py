@@ -137,7 +137,8 @@ class StoredArtifacts:
             firsts += mains.values() or artifacts[:1]
         return [artifact for artifact in firsts if artifact.origin.file]
 
-    def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002  # the word of the command line
+    # `format` is the word of the command line.
+    def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002
         """Return the rubrics and judges of a suite, without what stands for the suite itself."""
         return [artifact for artifact in self.by_suite.get((format, suite), ()) if artifact.is_part]
 

@@ -241,7 +241,10 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
         if label in first:
             name = names.claim(label)
             notes = (
-                f"{label} is also the case at {format_json_pointer(first[label])}; here it is {name}",
+                (
+                    f"{label} is also the case at {format_json_pointer(first[label])}; here it "
+                    f"is {name}"
+                ),
             )
         # Every label is used once, so that a numbered one never repeats it.
         names.used.add(name)

@@ -50,8 +50,8 @@ _GOAL = "the runner's judge reads the calls of tools as well"
 
 
 _NAMELESS = (
-    "versions of the runner leave out a member of a composite that has no name, or whose type is spelled with _;"
-    " here it counts"
+    "versions of the runner leave out a member of a composite that has no name, or whose type "
+    "is spelled with _; here it counts"
 )
 _UNNAMED = "versions of the runner skip a check without a name; here it counts"
 

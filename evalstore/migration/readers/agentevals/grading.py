@@ -171,7 +171,8 @@ class SuitePart:
         if weight is None or weight < 0:
             written = make_excerpt(str(self.raw["weight"]))
             raise CrashError(
-                f"{format_json_pointer(self.pointer)}: the weight {written} is not a number of 0 or more"
+                f"{format_json_pointer(self.pointer)}: the weight {written} is not a number "
+                "of 0 or more"
             )
         return weight
 

@@ -34,8 +34,8 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
 _NEVER_COMPILES = (
-    "the pattern {} does not compile in JavaScript ({}): the runner gives it 0 for every answer and "
-    "says nothing, and it never matches here"
+    "the pattern {} does not compile in JavaScript ({}): the runner gives it 0 for every answer "
+    "and says nothing, and it never matches here"
 )
 _FLAGS = "ims"
 _UNICODE_FLAGS = "uv"
@@ -167,7 +167,8 @@ def read_fields(part: SuitePart) -> GradingTerms:
         return part.skip("it has no fields")
     if isinstance(part.scope.expected, str):
         return part.set_aside(
-            "the expected answer is a text, and it is not known whether the runner reads fields in it"
+            "the expected answer is a text, and it is not known whether the runner reads "
+            "fields in it"
         )
     grading = join_gradings(_read_field(part.enter("fields", index)) for index in range(len(items)))
     if not grading.terms:

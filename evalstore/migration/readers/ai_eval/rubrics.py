@@ -180,7 +180,8 @@ def _convert_check(
     """
     case: dict[str, Any] = {}
     if "values" in check:
-        # The program ignores case unless the check says otherwise; evalstore's checks always say it.
+        # The program ignores case unless the check says otherwise; evalstore's checks always say
+        # it.
         folds = check.get("case_sensitive") is None
         case = {"case_sensitive": False if folds else check["case_sensitive"]}
     data = {"metadata": encode_value(check["metadata"])} if "metadata" in check else {}

@@ -259,7 +259,8 @@ def _list_jury_losses(scoring: Mapping[str, Any]) -> list[str]:
     )
     if method == "majority_vote":
         reasons.append(
-            "a majority is more than half of the judges whose score reaches 0.7; the record names no bar"
+            "a majority is more than half of the judges whose score reaches 0.7; the record "
+            "names no bar"
         )
     if (
         method != "weighted_average"

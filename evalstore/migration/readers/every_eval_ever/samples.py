@@ -23,8 +23,8 @@ from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.text import find_nearest, make_excerpt
 
 _TWIN = (
-    "{id} is also the row at {first}, which asks something else; here it is {own}, and `score` takes its output for "
-    "that of {id}"
+    "{id} is also the row at {first}, which asks something else; here it is {own}, and `score` "
+    "takes its output for that of {id}"
 )
 
 

@@ -167,7 +167,8 @@ def _read_label_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
 
 def _read_score_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
     span = raw.get("range") or [0, 1]
-    if not isinstance(span, list) or len(span) != 2 or not all(map(is_number, span)):  # noqa: PLR2004  # its ends
+    is_pair = isinstance(span, list) and len(span) == 2  # noqa: PLR2004  # its ends
+    if not is_pair or not all(map(is_number, span)):
         raise LoadError("its range is not two numbers")
     low, high = span
     if low >= high:

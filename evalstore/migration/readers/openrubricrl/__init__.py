@@ -354,7 +354,10 @@ def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str
     elif not _is_share(criterion.get("weight")):
         yield (
             at,
-            f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it",
+            (
+                f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the "
+                "program does not load it"
+            ),
         )
 
 
@@ -384,7 +387,10 @@ def _check_list(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple
     ):
         yield (
             at,
-            f"{at[-1]} is not a list of objects with {', '.join(sorted(keys))}: the program does not load it",
+            (
+                f"{at[-1]} is not a list of objects with {', '.join(sorted(keys))}: the program "
+                "does not load it"
+            ),
         )
 
 

@@ -57,8 +57,8 @@ _NOTHING = "nothing is graded: every output passes"
 _SCORED_BY_CODE = "code of its own makes its score; it is kept as data and never run"
 _TWICE = "duplicate key: the program does not read the file"
 _DIFFER = (
-    "promptfoo {} and {} grade {} of its {} tests differently, the first at {}; --dialect says which"
-    " one graded it"
+    "promptfoo {} and {} grade {} of its {} tests differently, the first at {}; --dialect says "
+    "which one graded it"
 )
 _PROMPTS = "the program asks every prompt; the question holds the first"
 _NO_PROMPT = "nothing here says what is asked: the input is its variables"

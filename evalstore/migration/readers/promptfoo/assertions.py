@@ -198,7 +198,8 @@ class AssertionPart:
             # As the program loads a file by one way or another, a text in it is a template or not.
             if isinstance(text, str) and (text != trim_space(text) or "{" in text):
                 raise UnsayableError(
-                    f"the program trims and fills the text of {make_excerpt(name, SHORT_EXCERPT)}, or does not"
+                    "the program trims and fills the text of "
+                    f"{make_excerpt(name, SHORT_EXCERPT)}, or does not"
                 )
         return document.value
 
