@@ -227,7 +227,8 @@ def sweep_below(root: Path, *paths: str) -> None:
         by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
     for folder, names in by_folder.items():
         with suppress(OSError), open_parent(root, f"{folder}/*") as (parent, _):
-            for left in os.listdir(parent):  # noqa: PTH208  # of a descriptor, which no link can replace
+            # Of a descriptor, which no link can replace.
+            for left in os.listdir(parent):  # noqa: PTH208
                 if (match := _TEMPORARY.fullmatch(left)) and match[1] in names:
                     _remove_temporary(parent, left)
 

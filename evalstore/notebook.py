@@ -35,7 +35,8 @@ class ReportValue:
         """Return what `--format json` prints of it.
 
         Returns:
-            Plain data: scores are fractions of 1, and texts such as `1/3` where no decimal is exact.
+            Plain data: scores are fractions of 1, and texts such as `1/3` where no decimal is
+            exact.
 
         Examples:
             >>> store.resolve("rubric/answer_style").to_dict()["version"]

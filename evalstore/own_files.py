@@ -160,7 +160,10 @@ def _check(status: os.stat_result, path: Path, has_type: Callable[[int], bool]) 
         raise RefusedError(
             f"{who} can write it, so evalstore does not read it",
             place=Place(str(path)),
-            hint=f"if what it holds is yours: chown $USER {shlex.quote(str(path))} and chmod go-w; else remove it",
+            hint=(
+                f"if what it holds is yours: chown $USER {shlex.quote(str(path))} and chmod "
+                "go-w; else remove it"
+            ),
         )
 
 

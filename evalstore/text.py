@@ -28,7 +28,8 @@ _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)
 # A URL in a text: its scheme, who asks, its host and path, and what follows. A password may hold
 # what ends a host.
 _URL = re.compile(
-    r"""(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^\s/?#'"<>]*@|[^\s/?#'"<>:]*:(?!\d*(?:[/?#]|$))[^\s'"<>]*@)?"""
+    r"""(?P<scheme>[a-z][a-z0-9+.-]*://)"""
+    r"""(?P<user>[^\s/?#'"<>]*@|[^\s/?#'"<>:]*:(?!\d*(?:[/?#]|$))[^\s'"<>]*@)?"""
     r"""(?P<path>[^\s?#'"<>]*)(?P<rest>[?#][^\s'"<>]*)?""",
     re.IGNORECASE,
 )

@@ -79,7 +79,10 @@ def read_labels(path: Path) -> Iterator[LabelledRow]:
             raise LoadError(
                 f"a second label of one output of '{name}' (the first is on line {first})",
                 place=place,
-                hint='keep one label for each output; several to one question have a "sample": 0, 1, …',
+                hint=(
+                    'keep one label for each output; several to one question have a "sample": 0, '
+                    "1, …"
+                ),
             )
         lines[label.labelled_output] = line
         yield label

@@ -267,8 +267,9 @@ class Measurement:
         rows = found.rows + tally.unjudged_count
         if len(tally.questions) < rows:
             yield (
-                f"{rows:,} rows are of {count_noun(len(tally.questions), 'question')}: the intervals "
-                "take them for as many questions, and are too narrow where answers to one are alike"
+                f"{rows:,} rows are of {count_noun(len(tally.questions), 'question')}: the "
+                "intervals take them for as many questions, and are too narrow where answers "
+                "to one are alike"
             )
         for rate, name, word in (
             (found.tpr, "TPR", Verdict.PASS),

@@ -44,7 +44,9 @@ from evalstore.scoring.judging import NO_REPLY, CallPlan, Judges, JudgeSession, 
 from evalstore.statistics import Conclusion, bound_rate, estimate_change
 from evalstore.store import ArtifactStore
 
-_SPARE = 2  # candidates a stratum holds for each verdict that is wanted: some are asked the same on both sides
+# Candidates that a stratum holds for each verdict that is wanted: some are asked the same on both
+# sides.
+_SPARE = 2
 _EXAMPLES = 5
 _Ask = Callable[[JudgeCall], JudgeReply]
 
@@ -194,7 +196,10 @@ class WordingTrial:
             raise RefusedError(
                 self._unasked or "the change alters no prompt about an output of this run",
                 place=Place(str(self.request.run)),
-                hint="name a run that this artifact graded; --run alone shows what moves without asking anybody",
+                hint=(
+                    "name a run that this artifact graded; --run alone shows what moves without "
+                    "asking anybody"
+                ),
             )
         return units
 

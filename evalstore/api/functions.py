@@ -148,7 +148,8 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     accepted since the release `old`.
 
     Args:
-        old: An artifact, its mapping, or with `store` a reference (without a pin: the last release).
+        old: An artifact, its mapping, or with `store` a reference (without a pin: the last
+            release).
         new: The other side, likewise.
         store: The store that the references are in, and what both sides refer to; without it, a
             pin that moved is major.

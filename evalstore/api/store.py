@@ -188,7 +188,11 @@ class Store:
         """
         return self.artifacts.questions(dataset)
 
-    def list_releases(self, kind: Kind | str | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+    def list_releases(
+        self,
+        kind: Kind | str | None = None,
+        id: str | None = None,  # noqa: A002  # the word for it
+    ) -> list[Release]:
         """List the releases of one artifact, of one kind, or all of them.
 
         Args:

@@ -36,7 +36,12 @@ class StartedFile:
     refers_to: tuple[str, ...]
 
 
-def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] = ()) -> StartedFile:  # noqa: A002
+def start_file(
+    store: ArtifactStore,
+    kind: Kind,
+    id: str,  # noqa: A002
+    kinds: Sequence[str] = (),
+) -> StartedFile:
     """Write the file of a new artifact.
 
     `kinds` are the checks of a rubric, or the score type of a judge.

@@ -374,7 +374,10 @@ def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
     except MALFORMED_ERRORS as misfit:
         raise SchemaError(
             f"this is not a valid rubric: {describe_misfit(misfit)}",
-            hint="a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong in a file",
+            hint=(
+                "a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong "
+                "in a file"
+            ),
         ) from None
 
 
@@ -390,7 +393,8 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
     )
     if not isinstance(text, str):
         raise SchemaError(
-            "an output must be a string, or a mapping {output, tool_calls?} whose output is a string"
+            "an output must be a string, or a mapping {output, tool_calls?} whose output is "
+            "a string"
         )
     measures = read_measures(output)
     if calls is None:

@@ -149,7 +149,8 @@ def _build_parser() -> MarkdownIt:
     return parser
 
 
-def _spend_block(state: Any, _start: int, _end: int, _silent: bool) -> bool:  # noqa: FBT001  # the parser's own signature
+# The signature is the parser's own.
+def _spend_block(state: Any, _start: int, _end: int, _silent: bool) -> bool:  # noqa: FBT001
     state.env["blocks"] += 1
     if state.env["blocks"] > _BLOCKS:
         raise LimitError("too long or too deeply nested for the Markdown parser")

@@ -135,7 +135,8 @@ def _read_message(said: bytes) -> str:
 def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run `php`; raises `RefusedError` if it does not finish, as its answer is then unknown."""
     try:
-        return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
+        # An absolute path and fixed arguments; the code goes in by stdin.
+        return subprocess.run(  # noqa: S603
             [path, *_OPTIONS, action],
             input=code,
             capture_output=True,
@@ -146,7 +147,10 @@ def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedP
     except subprocess.TimeoutExpired as error:
         raise RefusedError(
             f"`php {action}` did not finish within {SECONDS} s, so a php_lint check has no result",
-            hint="try again when the machine is less busy: evalstore records no result that depends on time",
+            hint=(
+                "try again when the machine is less busy: evalstore records no result that "
+                "depends on time"
+            ),
         ) from error
 
 

@@ -332,7 +332,10 @@ def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
     what = f"has no JSON object with {_name_keys(judge)}" if "{" in text else "is not JSON"
     return (
         None,
-        f"the reply {what}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}",
+        (
+            f"the reply {what}, and the judge has no reply_pattern to find the answer: "
+            f"{_quote_excerpt(text)}"
+        ),
     )
 
 

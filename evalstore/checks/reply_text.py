@@ -16,7 +16,10 @@ _TAG = r"<{slash}(?:think|thinking|reasoning)>|\[{slash}THINK\]"
 _OPENS, _CLOSES = (re.compile(_TAG.format(slash=slash), re.IGNORECASE) for slash in ("", "/"))
 # What introduces an object that is not the answer, in an unfinished sentence before it.
 _EXAMPLE = re.compile(
-    r"\b(?:e\.g|example|instance|such as|(?<!\bI )(?:would|could)|says|said|claims|contains|reads|quotes?|instead)\b",
+    (
+        r"\b(?:e\.g|example|instance|such as|(?<!\bI )(?:would|could)|says|said|claims|contains|"
+        r"reads|quotes?|instead)\b"
+    ),
     re.IGNORECASE,
 )
 _INTRODUCTION = 200  # characters of it that are looked at
@@ -83,7 +86,8 @@ def take_off_reasoning(text: str) -> str:
         answer = left
     elif len(ends) > 1 or left is not text or _OPENS.search(left):
         raise ReplyError(
-            "the reply ends its reasoning more than once, so nobody can tell where its answer begins"
+            "the reply ends its reasoning more than once, so nobody can tell where its "
+            "answer begins"
         )
     elif left.startswith("{"):
         raise ReplyError(
@@ -123,7 +127,8 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
         _holds_pair(output, key, value) for key, value in place.value.items() if key.lower() in keys
     ):
         raise ReplyError(
-            "the JSON of the reply says what the answer under review says, too, and may be quoted from it"
+            "the JSON of the reply says what the answer under review says, too, and may be "
+            "quoted from it"
         )
     if problem := _find_quotation(before, after):
         raise ReplyError(problem)

@@ -139,7 +139,8 @@ class ReadPart:
                 return grade_missing(reason) if self.is_missing else grade_binary(False, reason)
             if len(found) > OUTPUT_LIMIT:
                 return grade_error(
-                    f"step {number} of `on`, {name}, makes a text of more than {OUTPUT_LIMIT:,} characters"
+                    f"step {number} of `on`, {name}, makes a text of more than "
+                    f"{OUTPUT_LIMIT:,} characters"
                 )
             text = found
         return replace(sample, output=replace(sample.output, text=text))

@@ -86,7 +86,8 @@ def _play_step(
         if command.code != expected:
             output = (command.err or command.out).strip()
             raise EvalstoreError(
-                f"evalstore {' '.join(command.words)} answered {command.code}, not {expected}: {output}"
+                f"evalstore {' '.join(command.words)} answered {command.code}, not "
+                f"{expected}: {output}"
             )
     return results
 

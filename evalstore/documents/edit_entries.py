@@ -95,7 +95,8 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
     parts, position = [], 0
     for start, end, text in sorted(splices):
         parts += [document.text[position:start], text]
-        position = end  # which may lie behind the next start: of two entries, both may take the comma between them
+        # It may be behind the next start: of two entries, both may take the comma between them.
+        position = end
     try:
         edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
     except LoadError:

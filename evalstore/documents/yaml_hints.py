@@ -14,16 +14,28 @@ _UNCLOSED = "it is never closed: quote a string that begins with # or contains a
 _HINTS = {
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
-    "found unknown escape character": "in double quotes a backslash begins an escape: use single quotes, as in '\\d+'",
+    "found unknown escape character": (
+        "in double quotes a backslash begins an escape: use single quotes, as in '\\d+'"
+    ),
     "found unexpected end of stream": "this quotation mark is never closed",
     "found unexpected document separator": "this quotation mark is never closed",
     "did not find expected ',' or ']'": _UNCLOSED,
     "did not find expected ',' or '}'": _UNCLOSED,
-    "did not find expected '-' indicator": "start all items of a list in the same column, each with - and a space",
-    "did not find expected key": "start all keys of a mapping in one column, and write nothing after a quoted string",
-    "did not find expected alphabetic or numeric character": "a string that begins with * or & needs quotes",
-    "could not find expected ':'": "end a key with a colon and a space, and indent every line of a quoted string",
-    "block sequence entries are not allowed in this context": "start the list on the line below its key",
+    "did not find expected '-' indicator": (
+        "start all items of a list in the same column, each with - and a space"
+    ),
+    "did not find expected key": (
+        "start all keys of a mapping in one column, and write nothing after a quoted string"
+    ),
+    "did not find expected alphabetic or numeric character": (
+        "a string that begins with * or & needs quotes"
+    ),
+    "could not find expected ':'": (
+        "end a key with a colon and a space, and indent every line of a quoted string"
+    ),
+    "block sequence entries are not allowed in this context": (
+        "start the list on the line below its key"
+    ),
 }
 # Where these end, nothing is wrong: the slip is where they begin.
 _BEGINNINGS = frozenset(

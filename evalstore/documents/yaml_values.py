@@ -82,7 +82,8 @@ class _NotPlainError(Exception):
     """Something that only reading with positions reads or refuses."""
 
 
-def _build_value(parser: Any) -> Any:  # noqa: PLR0912  # the loop over every event of every file: calls would double it
+# The loop is over every event of every file: calls would double its time.
+def _build_value(parser: Any) -> Any:  # noqa: PLR0912
     root: list[Any] = []
     container: Any = root
     key = _NO_PLAIN_KEY  # of the open mapping; in a list there is none

@@ -33,7 +33,10 @@ from evalstore.errors import RefusedError
 
 # Plain scalars that some reader of YAML 1.1 or 1.2 takes for something other than text.
 _RETYPED = re.compile(
-    r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
+    (
+        r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|"
+        r"[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*"
+    ),
     re.IGNORECASE | re.DOTALL,
 )
 _LINE_TEXT = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"

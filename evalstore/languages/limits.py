@@ -11,12 +11,14 @@ class _Patterns(NamedTuple):
     length: int = 20_000  # characters
     # `regex` writes counted repeats out when it compiles: this many are some 30 MB.
     items: int = 100_000
-    literal: int = 700  # before it looks for a stretch of plain text, `regex` takes the cube of its length: some 0.1 s
+    # Before it looks for a stretch of plain text, `regex` takes the cube of its length: some 0.1 s.
+    literal: int = 700
     depth: int = 50  # groups within groups
     lookarounds: int = 30
     repeat_count: int = 2_000  # that a repeat counts to
     steps: int = 1 << 27  # of the engine in one text, by `work_bound`: a second or two
-    ordinary: int = 2_000  # characters of an output: up to here, two patterns are searched alike or not compared
+    # Characters of an output: up to here, two patterns are searched alike or not compared.
+    ordinary: int = 2_000
     # Of a repeat, walked one by one: with two ways in each, more are beyond every limit.
     rounds: int = 64
     parts_ahead: int = 16  # parts that are looked at behind a loop
@@ -33,7 +35,8 @@ class _Schemas(NamedTuple):
 
     depth: int = 100  # levels of the value
     values: int = 200_000  # in it
-    keywords: int = 200  # within each other: three to four frames of Python each, of the thousand that there are
+    # Within each other: three to four frames of Python each, of the thousand that there are.
+    keywords: int = 200
     short_list: int = 12  # items of a list that a message shows
     long_text: int = 80  # characters of a text that a message cuts
     message: int = 200  # characters

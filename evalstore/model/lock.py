@@ -132,7 +132,10 @@ def write_lock(lock: Lock) -> bytes:
     """
     refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
     ledgers = "".join(_format_ledger(name, seen) for name, seen in sorted(lock.ledgers.items()))
-    data = f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
+    data = (
+        f"{_HEAD}lock: {_FORM}\n"
+        f"{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}"
+    ).encode()
     if len(data) > LIMIT:
         message = f"the lock would be larger than {LIMIT:,} bytes, the limit for one file"
         raise LimitError(

@@ -231,7 +231,11 @@ def format_score(score: Fraction) -> str:
     return format_decimal(points)
 
 
-def grade_binary(holds: bool, reason: str, engine: str = "evalstore") -> Grade:  # noqa: FBT001  # the answer itself
+def grade_binary(
+    holds: bool,  # noqa: FBT001  # the answer itself
+    reason: str,
+    engine: str = "evalstore",
+) -> Grade:
     """Return the grade of a check that either holds or does not."""
     return Grade(_ONE if holds else _ZERO, reason, engine=engine)
 

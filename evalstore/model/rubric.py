@@ -149,7 +149,8 @@ def _read_check(id_: str, value: Mapping[str, Any]) -> Check:
 
 def _require_type(name: str, value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
-        raise ValueError(f"{name} is {value!r}, which is not a {type_.__name__}")  # noqa: TRY004  # one error for a bad file
+        # A bad file has one error, of whatever type its values are.
+        raise ValueError(f"{name} is {value!r}, which is not a {type_.__name__}")  # noqa: TRY004
     return value
 
 

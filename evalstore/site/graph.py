@@ -37,8 +37,8 @@ def build_graph(
             notes.append(f"Of {len(names):,} artifacts, {alone:,} without references are left out.")
     if len(kept) > ARTIFACTS_LIMIT:
         notes.append(
-            f"Of {len(kept):,} artifacts with references, the {ARTIFACTS_LIMIT:,} with the most are drawn; "
-            "each artifact's page lists its own."
+            f"Of {len(kept):,} artifacts with references, the {ARTIFACTS_LIMIT:,} with the most "
+            "are drawn; each artifact's page lists its own."
         )
         kept = sorted(kept, key=lambda name: (-degrees[name], name))[:ARTIFACTS_LIMIT]
     edges = [one for one in edges if {one.user, one.used} <= {*kept}]

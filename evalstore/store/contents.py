@@ -158,7 +158,11 @@ class StoreReader:
         view.prefetch = self.prefetch  # releases that are expected are read ahead for both
         return view
 
-    def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+    def releases(
+        self,
+        kind: Kind | None = None,
+        id: str | None = None,  # noqa: A002  # the word for it
+    ) -> list[Release]:
         """Return the releases of one artifact, a kind or all, ascending, by one call to git."""
         return self.tags.list_releases(kind, id)
 

@@ -28,7 +28,9 @@ DIFF_DRIVER = {
     "diff.evalstore.command": "evalstore git-driver diff --",
 }
 MERGE_DRIVER = {
-    "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line, the lock by reference",
+    "merge.evalstore.name": (
+        "rubrics, judges and datasets by item, ledgers by line, the lock by reference"
+    ),
     "merge.evalstore.driver": "evalstore git-driver merge -- %O %A %B %P",
 }
 _ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
@@ -73,7 +75,10 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
         "name": "evalstore gate",
         "entry": shlex.join(["sh", "-c", f"evalstore{store} gate {_PUSHED_BASE}"]),
         "language": "system",
-        "files": rf"^{re.escape(prefix)}(rubrics|judges|datasets|bundles|evalstore\.(yaml|lock)|\.evalstore/)",
+        "files": (
+            rf"^{re.escape(prefix)}(rubrics|judges|datasets|bundles|evalstore\.(yaml|lock)|"
+            r"\.evalstore/)"
+        ),
         "pass_filenames": False,
         "stages": ["pre-push", "manual"],
     }

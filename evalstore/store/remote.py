@@ -204,7 +204,8 @@ def describe_fetch(
         steps.append(f"if nobody has them, {who} released them: evalstore verify --remote there")
     elif who and name:
         steps.append(
-            f"if nobody has it, {who} pushes it: git push origin {shlex.quote(TAG_REFS + releases[0].tag)}"
+            f"if nobody has it, {who} pushes it: git push origin "
+            f"{shlex.quote(TAG_REFS + releases[0].tag)}"
         )
     if len(commits) == len(releases) == 1 and holds_file(releases[0], commits[0].oid):
         tag, kind = shlex.quote(releases[0].tag), "-s" if releases[0].is_signed else "-a"

@@ -166,7 +166,10 @@ def resolve_release(
         ) from None
     if file.artifact.version != str(version):
         raise RefusedError(
-            f"the tag {name} is not valid: the file at its commit has version {file.artifact.version or '(none)'}",
+            (
+                f"the tag {name} is not valid: the file at its commit has version "
+                f"{file.artifact.version or '(none)'}"
+            ),
             place=file.artifact.document.locate(("version",)),
             hint=_MOVED_HINT,
         )

@@ -21,7 +21,8 @@ _MARK = b"-----BEGIN "
 # Principals, options and a key:
 # `a@b,c@d valid-before="20270101",namespaces="git" ssh-ed25519 AAAA… comment`.
 _LINE = re.compile(
-    rb'\s*("[^"]*"|[^\s"]+)\s+(?:((?:"[^"]*"|[^\s"])+)\s+)?((?:ssh|ecdsa|sk)-[^\s"]+\s+[A-Za-z0-9+/=]+)'
+    rb'\s*("[^"]*"|[^\s"]+)\s+(?:((?:"[^"]*"|[^\s"])+)\s+)?((?:ssh|ecdsa|'
+    rb'sk)-[^\s"]+\s+[A-Za-z0-9+/=]+)'
 )
 _OPTION = re.compile(rb'(?:"[^"]*"|[^,"])+')
 _BEFORE = re.compile(rb'valid-before="?([0-9]{8}(?:[0-9]{4}(?:[0-9]{2})?)?)Z?"?', re.IGNORECASE)

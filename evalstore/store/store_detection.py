@@ -43,7 +43,10 @@ def require_artifacts(store: StoreReader) -> None:
         raise RefusedError(
             f"the store in {store.root} has no artifacts",
             hint=hint
-            or "create one with evalstore new rubric ID, or migrate legacy files: evalstore migrate",
+            or (
+                "create one with evalstore new rubric ID, or migrate legacy files: evalstore "
+                "migrate"
+            ),
         )
     raise GitError(f"there is no store in {store.root}", hint=hint or "create one: evalstore init")
 

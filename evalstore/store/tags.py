@@ -86,7 +86,10 @@ class TagGrammar(NamedTuple):
     def from_prefix(cls, prefix: str) -> TagGrammar:
         """Return the grammar of a prefix: the expression that a name must match in full."""
         kinds = "|".join(Kind)
-        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)"
+        text = (
+            rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})"
+            r"@([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)"
+        )
         return cls(prefix, re.compile(text, re.ASCII))
 
     def format_name(self, kind: Kind, id_: str, version: Version) -> str:

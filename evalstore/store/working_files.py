@@ -30,9 +30,10 @@ _REWRITING = ("working-tree-encoding", "ident", "filter")
 
 
 def is_blob(root: Path, path: str, blob: str) -> bool:
-    """Whether a file on disk has the content of a blob, byte for byte or with CRLF where git has LF.
+    """Whether a file on disk has the content of a blob.
 
-    Raises `LoadError` when it cannot be opened.
+    It has it byte for byte, or with CRLF where git has LF. Raises `LoadError` when it cannot be
+    opened.
     """
     with open_below(root, path) as file:
         size = os.fstat(file.fileno()).st_size

@@ -43,7 +43,8 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     )
     if deeper is not None:
         problem = grade_error(
-            f"{ref} contains the composite {make_excerpt(deeper.id)}, but composites can be only one level deep"
+            f"{ref} contains the composite {make_excerpt(deeper.id)}, but composites can be "
+            "only one level deep"
         )
         return lambda _: problem
     # Prepared here, once: references within are read before the first output.

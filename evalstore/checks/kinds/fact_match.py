@@ -135,7 +135,8 @@ def _ask_about_facts(
             return judge
         if FACT_VARIABLE not in judge.template.names:
             return grade_error(
-                f"the template of {judge.name} does not use {{{{ {FACT_VARIABLE} }}}}, so the judge never sees the fact"
+                f"the template of {judge.name} does not use {{{{ {FACT_VARIABLE} }}}}, so "
+                "the judge never sees the fact"
             )
         if len(facts) > CALL_LIMIT:
             return grade_error(

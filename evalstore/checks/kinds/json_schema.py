@@ -213,7 +213,10 @@ def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
         if (found := write_canonical(value[name])) not in allowed:
             return grade_binary(
                 False,
-                f"{field} is {make_excerpt(found, EXCERPT)}, {make_excerpt(allowed[0], EXCERPT)} was expected",
+                (
+                    f"{field} is {make_excerpt(found, EXCERPT)}, "
+                    f"{make_excerpt(allowed[0], EXCERPT)} was expected"
+                ),
             )
     return grade_binary(True, "every field is as expected")
 

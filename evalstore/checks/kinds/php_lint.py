@@ -43,7 +43,10 @@ def _lint_blocks(code: list[str]) -> Grade:
     engine = find_php_engine()
     if engine is None:
         return grade_error(
-            "neither php nor tree-sitter-php is installed; install PHP, or evalstore[php] for an approximation",
+            (
+                "neither php nor tree-sitter-php is installed; install PHP, or evalstore[php] "
+                "for an approximation"
+            ),
             setting=MissingSetting.PHP,
         )
     unclear = ""

@@ -16,7 +16,8 @@ from typing import ParamSpec, TypeVar
 from evalstore.about import suggest_install
 
 try:
-    import inspect_ai  # noqa: F401  # asked for once, here, so that one sentence answers for all of it
+    # It is asked for once, here, so that one sentence answers for all of it.
+    import inspect_ai  # noqa: F401
 except ModuleNotFoundError as missing:
     if missing.name != "inspect_ai":
         raise

@@ -172,7 +172,10 @@ def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sampl
             yield _make_sample(question)
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
-            f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
+            (
+                f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: "
+                f"{make_excerpt(str(misfit))}"
+            ),
             hint="see where: evalstore validate",
         ) from None
 

@@ -3,8 +3,9 @@ r"""Compares regular expressions by all texts that they match, with a shortest c
 >>> from evalstore.languages.pattern_comparison import Expression, compare_patterns
 >>> compare_patterns(Expression("cache tags?"), Expression("cache tag")).relation.value
 'equal'
->>> compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))
-LanguageComparison(relation=<LanguageRelation.WIDER: 'wider'>, only_old=None, only_new='afoo', why='')
+>>> found = compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))
+>>> found.relation.value, found.only_new
+('wider', 'afoo')
 
 `compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes
 what the `build_...` functions make, so that phrases and complements can be compared with patterns;

@@ -14,8 +14,8 @@ _CODES = re.compile(r"\\(?:x|u|U)([0-9A-Fa-f]{2,8})")
 _PROPERTY = re.compile(r"\\[pPN]|\[:")
 # Beyond ASCII: letters, digits, blanks and marks of some scripts, and what flag i relates to ASCII.
 _SAMPLE = "".join(map(chr, range(128))) + (
-    "\x85\xa0\xaa\xb2\xb5\xb7\xbd\xdf\xe4\xc4\u0130\u0131\u017f\u0301\u03a3\u03c2\u0416\u0663\u1e9e\u2003\u2013"
-    "\u2028\u20ac\u212a\u4e2d\uff11\ufb01\U0001f600"
+    "\x85\xa0\xaa\xb2\xb5\xb7\xbd\xdf\xe4\xc4\u0130\u0131\u017f\u0301\u03a3\u03c2\u0416\u0663\u1e9e"
+    "\u2003\u2013\u2028\u20ac\u212a\u4e2d\uff11\ufb01\U0001f600"
 )
 
 

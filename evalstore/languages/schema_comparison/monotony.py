@@ -245,7 +245,8 @@ def _select_named(narrow: DemandSet, name: str) -> DemandSet:
 
 def _select_item(list_: list[Any], index: int) -> NormalSchema:
     first, rest = list_
-    return first[index] if index < len(first) else rest  # type: ignore[no-any-return]  # lists of schemas
+    # Both are of schemas.
+    return first[index] if index < len(first) else rest  # type: ignore[no-any-return]
 
 
 def _list_fewer(_: _KeywordWalk, narrow: DemandSet, values: list[Any]) -> bool:

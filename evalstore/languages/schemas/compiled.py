@@ -233,7 +233,7 @@ def _translate_errors(answer: Callable[[], _Answer]) -> _Answer:
         reason = "it takes too many steps"
     except RecursionError:
         reason = "it is nested too deeply"
-    except Exception as broken:  # noqa: BLE001  # the library raises what it meets: TypeError, UnknownType, …
+    except Exception as broken:  # noqa: BLE001  # the library raises what it meets: TypeError, …
         reason = f"{type(broken).__name__}: {_shorten(str(broken))}"
     raise SchemaError(f"the schema cannot be applied: {reason}")
 

@@ -238,7 +238,12 @@ def _apply_pattern(validator: Any, pattern: str, instance: Any, _: Any) -> Error
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-def _apply_unique_items(validator: Any, is_unique: bool, instance: Any, _: Any) -> Errors:  # noqa: FBT001  # a keyword's signature
+def _apply_unique_items(
+    validator: Any,
+    is_unique: bool,  # noqa: FBT001  # a keyword's signature
+    instance: Any,
+    _: Any,
+) -> Errors:
     if not is_unique or not isinstance(instance, list):
         return
     seen = set()

@@ -37,7 +37,8 @@ SCHEMA_MAP_KEYWORDS = (
     "properties",
 )
 
-# Keywords that speak about a schema and fail no value; no dialect asserts `format` unless it is asked to.
+# Keywords that speak about a schema and fail no value; no dialect asserts `format` unless it is
+# asked to.
 ANNOTATIONS = frozenset(
     {"title", "description", "$comment", "examples", "default", "deprecated", "format"}
     | {"readOnly", "writeOnly"}

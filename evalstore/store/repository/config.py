@@ -62,8 +62,9 @@ def find_global_settings(git: Git) -> list[ConfigSetting]:
 def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
     """Return the configured folder of hooks; empty when there is none."""
     paths = [setting.value for setting in config if setting.key == "core.hookspath"]
-    # The last is ours, which sends git to no hook at all.
-    return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111  # Path's raises where there is no such user
+    # The last is ours, which sends git to no hook at all. Path's raises where there is no such
+    # user.
+    return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111
 
 
 def is_autocrlf_on(git: Git) -> bool:

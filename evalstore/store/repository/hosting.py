@@ -14,7 +14,8 @@ _HOSTS = {
     "gitlab.com": "-/commit",
     "bitbucket.org": "commits",
 }
-# As git writes them: https://host/path, ssh://git@host/path and git@host:path; a password is no part of a page.
+# As git writes them: https://host/path, ssh://git@host/path and git@host:path; a password is no
+# part of a page.
 _ADDRESS = re.compile(
     r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([A-Za-z0-9.-]+)(?::\d+/|[:/])([\w.-]+(?:/[\w.-]+)+)/?"
 )

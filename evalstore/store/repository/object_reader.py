@@ -31,7 +31,8 @@ class _ReaderLimits(NamedTuple):
 
     cached: int = 64  # objects that were asked for
     cached_size: int = 16 << 20  # bytes of all of them
-    asked: int = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
+    # Questions at once, which fit into a pipe: git takes them all before we read its answers.
+    asked: int = 128
     prefetched: int = 2048  # objects that are kept until somebody asks
     prefetched_size: int = 1 << 14  # bytes of one
 
@@ -182,7 +183,9 @@ class ObjectReader:
         for oid in oids:
             if header := _HEADER.match(self._buffer, self._offset):
                 self._offset = header.end()
-            else:  # the line goes on in what git has yet to write, or says that there is no such object
+            else:
+                # The line goes on in what git has yet to write, or says that there is no such
+                # object.
                 line = self._read_line(oid)
                 if line == f"{oid} missing\n".encode("ascii"):
                     continue
@@ -281,7 +284,8 @@ class ObjectReader:
         self._buffer, self._offset = self._buffer[self._offset :] + piece, 0
 
     def _explain_exit(self, oid: str) -> GitError:
-        self._process.proc.kill()  # where it took no question, it would wait for one as long as we do for its words
+        # Where it took no question, it would wait for one as long as we do for its words.
+        self._process.proc.kill()
         # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
             return self._build_missing_error(oid)
@@ -300,6 +304,9 @@ def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
     hash_.update(data)
     if hash_.hexdigest() != oid:
         raise GitError(
-            f"the content of object {oid[:12]} does not match its id: the repository was changed or is damaged",
+            (
+                f"the content of object {oid[:12]} does not match its id: the repository was "
+                "changed or is damaged"
+            ),
             hint="see where: git fsck; then fetch or clone again",
         )

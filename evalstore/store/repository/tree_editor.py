@@ -41,7 +41,8 @@ class TreeEditor:
             old = entries.get(name)
             if old and old.mode != FOLDER_MODE:
                 raise GitError(
-                    f"{os.fsdecode(name)} is not a folder in the commit, and files of the release lie in it"
+                    f"{os.fsdecode(name)} is not a folder in the commit, and files of the "
+                    "release lie in it"
                 )
             folder = self.edit(old.oid if old else None, part)
             _put_entry(entries, name, TreeEntry(FOLDER_MODE, folder) if folder else None)

@@ -53,7 +53,8 @@ class TreeIndexes:
         self._indexes[tree] = index
         self._size += len(index) + 1
         while self._size > _INDEXED and len(self._indexes) > 1:
-            oldest = list(self._indexes)[0]  # noqa: RUF015  # another thread may change the mapping meanwhile
+            # Another thread may change the mapping meanwhile.
+            oldest = list(self._indexes)[0]  # noqa: RUF015
             self._size -= len(self._indexes.pop(oldest, ())) + 1
         return index
 

@@ -22,7 +22,9 @@ from evalstore.store.repository.tree_editor import TreeEditor
 from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.repository.watchdog import read_output, wait_for_output
 
-MANY = 100  # files from which on one sync of all is cheaper; it also writes what other programs have not yet synced
+# Files from which on one sync of all is cheaper; it also writes what other programs have not yet
+# synced.
+MANY = 100
 REGULAR_MODE, EXECUTABLE_MODE = "100644", "100755"
 _BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 
