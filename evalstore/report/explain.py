@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +168,8 @@ def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:
 
 
 def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
+    from evalstore.diff.deciders.claims import CLAIMS, name_decider
+
     headline = ""
     if row.headline:
         of = f" for {row.headline.only}" if row.headline.only else ""
@@ -181,14 +183,8 @@ def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
         _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}",
     )
     for decider in row.deciders:
-        yield "less if", _decider_claim(decider)
+        yield "less if", CLAIMS[name_decider(decider)]
     yield "mirror", row.mirror if row.mirror != row.id else ""
-
-
-def _decider_claim(decider: Callable[..., Any]) -> str:
-    """Return what a decider proves, taken from the first line of its docstring."""
-    claim = (decider.__doc__ or decider.__name__.strip("_").replace("_", " ")).partition("\n")[0]
-    return claim.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 
 
 def _advise_on_acceptance(rule: ExplainedRule) -> str:

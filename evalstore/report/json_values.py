@@ -201,9 +201,10 @@ def write_graded_example(graded: Any) -> dict[str, Any]:
     }
 
 
-def _name_decider(decider: Callable[..., Any]) -> str:
-    """Return the name of a decider: `weightless` for `prove_weightless`."""
-    return decider.__name__.lstrip("_").partition("_")[2]
+def _name_deciders(rule: Any) -> list[str]:
+    from evalstore.diff.deciders.claims import name_decider
+
+    return [name_decider(decider) for decider in rule.deciders]
 
 
 def _name_lines(attribute: str) -> str:
@@ -264,7 +265,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "ChangeRule": (
         "id artifact since level headline direction=direction.words moves=scope certainty mirror",
-        {"deciders": lambda rule: [_name_decider(decider) for decider in rule.deciders]},
+        {"deciders": _name_deciders},
         "message reason example instead?",
     ),
     "CheckCorrection": (

@@ -7,6 +7,7 @@ from functools import cache
 
 from evalstore.diff import DiffFinding
 from evalstore.diff.change import ChangeRule
+from evalstore.diff.deciders.claims import CLAIMS, name_decider
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.versions import Bump
@@ -66,10 +67,8 @@ def test_a_rule_is_told_in_one_line_each(rule: ChangeRule) -> None:
     assert rule.since in RULE_SETS
 
 
-@each_rule
-def test_a_decider_says_in_one_sentence_what_it_proves(rule: ChangeRule) -> None:
-    for decider in rule.deciders:
-        assert (decider.__doc__ or "").startswith(("Prove that ", "Show that "))
+def test_each_decider_has_a_claim_and_each_claim_a_decider() -> None:
+    assert {name_decider(decider) for rule in RULES.values() for decider in rule.deciders} == CLAIMS.keys()
 
 
 @each_rule

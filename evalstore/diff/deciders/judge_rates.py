@@ -15,7 +15,10 @@ _SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
 
 
 def prove_rates_not_lower(change: Change) -> Proof | None:
-    """Show that no new rate of the judge is lower than chance explains, or only its noise is new."""
+    """Show that no new rate of the judge is lower than chance explains.
+
+    It is shown, too, where only the judge's noise is new.
+    """
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
     if _drop_noise(old) == _drop_noise(new):
         return Proof("only the judge's own noise was measured")
