@@ -75,7 +75,11 @@ class EditClass:
 
 
 @cache
-def _list_item_levels(size: int, decisive: int, adds: bool) -> Levels:  # noqa: FBT001  # a fact of the class
+def _list_item_levels(
+    size: int,
+    decisive: int,
+    adds: bool,  # noqa: FBT001  # a fact of the class
+) -> Levels:
     items = range(size + 1) if adds else range(size, -1, -1)
     return tuple(min(count, decisive) for count in items)
 

@@ -137,8 +137,8 @@ def list_judge_notes(audit: Audit) -> Iterator[str]:
     """
     if audit.assumption and not describe_assumption(audit):
         yield (
-            "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no "
-            "prompt was asked in both"
+            "assumed: the service behind the judges is the same in both runs, for it gives the "
+            "same name, and no prompt was asked in both"
         )
     noise = audit.judge_noise
     if noise is None or not noise.reach:
@@ -156,4 +156,6 @@ def list_judge_notes(audit: Audit) -> Iterator[str]:
         within = join_phrases([f"{name} ({format_points(share)})" for name, share in small])
         yield f"within the noise of the judges: {within}"
     if noise.unmeasured:
-        yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
+        yield (
+            f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
+        )

@@ -200,7 +200,8 @@ class _SharedQuestions:
     other_input: int = 0
     other_words: int = 0
     other_reference: int = 0
-    # Questions in which a check had nothing to grade in one run alone; those checks, each with its run.
+    # Questions in which a check had nothing to grade in one run alone; those checks, each with its
+    # run.
     emptied: int = 0
     empty_checks: Counter[tuple[str, str]] = field(default_factory=Counter)
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)

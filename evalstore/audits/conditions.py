@@ -139,7 +139,10 @@ def parse_condition(text: str) -> Condition:
     if match is None or not _can_ask(match[1], match[2] or ""):
         raise UsageError(
             f"{text!r} is not a valid condition",
-            hint=f"as in own<-2, in points; one of {', '.join((*METRICS, 'own.mean', 'own.passes', 'own.typical'))}",
+            hint=(
+                "as in own<-2, in points; one of "
+                f"{', '.join((*METRICS, 'own.mean', 'own.passes', 'own.typical'))}"
+            ),
         )
     bound = Fraction(match[4])
     condition = Condition(match[1], match[3], bound, match[2] or "")
@@ -207,7 +210,10 @@ def decide_record_conditions(
         if condition.name not in RECORD_METRICS:
             raise UsageError(
                 f"two records are compared without a grading, so it cannot say {condition.name}",
-                hint=f"one of {', '.join(RECORD_METRICS)}; the others need two runs that can be graded again",
+                hint=(
+                    f"one of {', '.join(RECORD_METRICS)}; the others need two runs that can be "
+                    "graded again"
+                ),
             )
         values.append(
             [_Value(None, hidden)] if hidden else [*_list_record_values(found, condition.metric)]

@@ -109,11 +109,17 @@ class ArtifactSearch:
         datasets = [*self._list_datasets(scored)]
         if not datasets:
             raise LostGradersError(
-                f"no released dataset has all of the {len(scored):,} scored questions of {self.source.path}",
+                (
+                    f"no released dataset has all of the {len(scored):,} scored questions of "
+                    f"{self.source.path}"
+                ),
                 hint=self._suggest_dataset(scored),
             )
-        ranked = _rank(ArtifactCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
-                       for one in datasets)  # fmt: skip
+        candidates = []
+        for one in datasets:
+            counts = _count_agreeing(one, self._grade_by_pins(one), scored)
+            candidates.append(ArtifactCandidate(one.dataset.resolved, *counts))
+        ranked = _rank(candidates)
         best = next(one for one in datasets if one.dataset.resolved == ranked[0].resolved)
         rubrics, results = self._grade_rubrics(best, scored)
         return Inference(

@@ -163,8 +163,9 @@ class JudgeEvidence:
         moved = [anchors for anchors in self.anchors.values() if anchors.has_moved]
         if moved and (difference := self.compare_anchors()) is not None:
             yield (
-                f"in A, the questions that the estimate rests on scored {difference:+.2f} standard deviations from the "
-                "others; it holds for these as far as the service treats both alike"
+                f"in A, the questions that the estimate rests on scored {difference:+.2f} "
+                "standard deviations from the others; it holds for these as far as the service "
+                "treats both alike"
             )
 
     def compare_anchors(self) -> float | None:

@@ -319,7 +319,8 @@ class QuestionAttributor:
         for stored, row in ((self.a, pair.old), (self.b, pair.new)):
             if pair.id not in stored.questions:
                 raise RefusedError(
-                    f"{stored.run.path} has a row for {row.id}, which is not a question of its dataset"
+                    f"{stored.run.path} has a row for {row.id}, which is not a question of "
+                    "its dataset"
                 )
             if row.rubric not in stored.rubrics:
                 what = row.rubric or "the rubric"
@@ -357,7 +358,11 @@ class QuestionAttributor:
             note_calls=self._note_calls,
         )
 
-    def _note_calls(self, calls: Sequence[JudgeCall], again: bool) -> None:  # noqa: FBT001  # a callback
+    def _note_calls(
+        self,
+        calls: Sequence[JudgeCall],
+        again: bool,  # noqa: FBT001  # a callback
+    ) -> None:
         self.price.add_calls(calls)
         for call in calls:
             if not again:

@@ -217,7 +217,8 @@ def resolve_releases(
     newest = read_history(store, parse_ref(ref)).releases
     if most is not None and len(newest) > most:
         notes.append(
-            f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has all of them"
+            f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has "
+            "all of them"
         )
     for release in reversed(newest[:most]):
         try:
@@ -298,7 +299,8 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
     names, notes = [*_list_edited(audit)], list[str]()
     if len(names) > _LIMITS.artifacts:
         notes.append(
-            f"{len(names) - _LIMITS.artifacts} more artifacts were edited, and have no timeline here"
+            f"{len(names) - _LIMITS.artifacts} more artifacts were edited, and have no "
+            "timeline here"
         )
         del names[_LIMITS.artifacts :]
     if not names:
@@ -309,7 +311,10 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
         return Timelines(
             (),
             (
-                f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",
+                (
+                    f"no timelines for so many outputs; evalstore history {names[0]} --run RUN "
+                    "makes one"
+                ),
             ),
         )
 

@@ -485,6 +485,7 @@ def list_strictness_notes(*strict: bool) -> Iterator[str]:
     if len({*strict}) > 1:
         one, other = ("A", "B") if strict[0] else ("B", "A")
         yield (
-            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
-            f"{one}, and its questions count among those with checks that failed"
+            f"{one} was graded under strict and {other} was not: what an engine only "
+            f"approximates is an error in {one}, and its questions count among those with "
+            "checks that failed"
         )

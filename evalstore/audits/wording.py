@@ -200,9 +200,9 @@ def describe_assumption(audit: Audit) -> str:
     alike = f"both runs name {names}" if names else "neither run names it"
     outputs = min(FEWEST_ANCHORS, audit.common)
     return (
-        f" {what} holds if the judge service did not change: {alike}, and no prompt was asked in both. "
-        f"{count_noun(found.calls, 'judge call')} would show it: score {outputs} of A's outputs again "
-        "with --fresh, and audit A against that."
+        f" {what} holds if the judge service did not change: {alike}, and no prompt was asked "
+        f"in both. {count_noun(found.calls, 'judge call')} would show it: score {outputs} of "
+        "A's outputs again with --fresh, and audit A against that."
     )
 
 
@@ -242,7 +242,10 @@ def _word_answer(audit: Audit) -> str:
     claims = [*_list_claims(factor)]
     if claims and _word_rubrics(audit):
         ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
-        return f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under B's"
+        return (
+            f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under "
+            "B's"
+        )
     # A mean that is next to nothing is said before how many questions moved so little.
     if factor.conclusion is Conclusion.BOUNDED_NULL and not _turns_verdicts(factor):
         moves = f", although {claims[0].words}" if claims else ""
@@ -262,8 +265,8 @@ def describe_selection(found: OutputLikeness) -> str:
     if not found.is_selection:
         return ""
     return (
-        f"all {found.changed:,} outputs that differ had failed in A and the other {found.equal:,} are equal, so "
-        "only failures were asked again, which is a selection"
+        f"all {found.changed:,} outputs that differ had failed in A and the other "
+        f"{found.equal:,} are equal, so only failures were asked again, which is a selection"
     )
 
 

@@ -345,7 +345,10 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
     elif ref.type is PinType.EXACT:
         message = f"{pinned.ref}: the tag has changed since the run (digest {digest})"
     else:
-        message = f"no release, commit or file has {pinned.ref} with the content that the run used (digest {digest})"
+        message = (
+            f"no release, commit or file has {pinned.ref} with the content that the run used "
+            f"(digest {digest})"
+        )
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
     advice = (
         "; commit a file before you edit it, so that it can be found"

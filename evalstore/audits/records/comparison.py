@@ -218,7 +218,10 @@ def compare_configurations(
     found = [one for one in series if choice.is_wanted(Series(**{**wanted, **one.only}))]
     if len(found) < 2:  # noqa: PLR2004  # a baseline and what is held against it
         raise RefusedError(
-            f"{path.name} holds one configuration{f' of {choice}' if only else ''}, and an audit compares two",
+            (
+                f"{path.name} holds one configuration{f' of {choice}' if only else ''}, and an "
+                "audit compares two"
+            ),
             hint="name the other run behind it; evalstore show prints one by itself",
         )
     base = next((one for one in found if one.is_baseline), found[0])
@@ -386,8 +389,8 @@ def _list_emptied(pairs: _Pairs, names: tuple[str, str]) -> Iterator[tuple[str, 
 def _note_emptied(emptied: Mapping[tuple[str, str], int], pairs: int) -> Iterator[str]:
     for (run, name), count in emptied.items():
         yield (
-            f"{make_excerpt(name)} had nothing to grade in {run} on {count:,} of {pairs:,} answers, which the other "
-            "record graded"
+            f"{make_excerpt(name)} had nothing to grade in {run} on {count:,} of {pairs:,} "
+            "answers, which the other record graded"
         )
 
 
@@ -416,7 +419,8 @@ def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:
     It need not have one to a question that its dataset may not have.
     """
     datasets = [(run.dataset.digest, run.dataset.rows) for run in runs if run.dataset]
-    return key in b or key[0] in runs[1].missing_outputs or len({*datasets}) < 2  # noqa: PLR2004  # two runs
+    is_one_dataset = len({*datasets}) < 2  # noqa: PLR2004  # two runs
+    return key in b or key[0] in runs[1].missing_outputs or is_one_dataset
 
 
 def _estimate_change(
