@@ -33,8 +33,8 @@ class Scope(StrEnum):
     VERDICT = "the verdict"
 
 
-# Scopes whose directions are lifted from one check to its rubric. What a check answers is made of its
-# parts with their signs, so that only `negate` turns it round.
+# Scopes whose directions are lifted from one check to its rubric. What a check answers is made of
+# its parts with their signs, so that only `negate` turns it round.
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT, Scope.ANSWER})
 
 

@@ -91,7 +91,8 @@ def _direct_added_check(change: Change) -> Direction:
     if len(rubric.checks) == 1:
         return EITHER  # there is no score without it
     check = rubric[change.token]
-    # A required check, and an error that fails the whole rubric, can only lower the score, whatever the mode.
+    # A required check, and an error that fails the whole rubric, can only lower the score, whatever
+    # the mode.
     lowers = check.is_required or (check.may_err and rubric.errors == "fail")
     direction = join_directions(
         ADDED_CHECK_DIRECTIONS[rubric.combine], STRICTER if lowers else NONE
@@ -244,7 +245,10 @@ DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
 BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
 FORMATS = rank_words("text", "json")
 FORMAT = DirectionRule(
-    "text to json stricter, back looser; the question's by what it may be; either if errors fail all",
+    (
+        "text to json stricter, back looser; the question's by what it may be; either if errors "
+        "fail all"
+    ),
     _direct_format,
 )
 EXTRACTED = DirectionRule(
@@ -266,7 +270,10 @@ FACTS = DirectionRule(
     "by the share of facts: either, unless one is part of another", lambda _: EITHER
 )
 TOOLS = DirectionRule(
-    "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
+    (
+        "by mode: more asked for stricter, less looser; either where a share has other parts, or "
+        "exact lets by others"
+    ),
     find_tool_demand_direction,
     find_tool_verdict_direction,
 )

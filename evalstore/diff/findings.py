@@ -185,7 +185,10 @@ class DiffFinding(Claim):
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether judges, asked before and after the edit (`diff --ask`), would show what it moves."""
+        """Whether judges would show what it moves.
+
+        They are asked before and after the edit (`diff --ask`).
+        """
         by_child = any(child.can_be_asked for child in self.children)
         return self.level is Bump.MAJOR and (self.is_sent or by_child)
 

@@ -18,7 +18,8 @@ class _Compared(NamedTuple):
     pattern_steps: int = (
         600_000  # for all patterns of a rubric: three questions that take as many as they may
     )
-    schema_steps: int = 100_000  # for all schemas of a rubric: the largest two that are compared take about half of it
+    # For all schemas of a rubric: the largest two that are compared take about half of it.
+    schema_steps: int = 100_000
     nested_references: int = 4  # references within references
     deepdiff_parts: int = 100_000  # characters and parts; deepdiff takes seconds for more
     listed_paths: int = 5  # of a difference, in a message

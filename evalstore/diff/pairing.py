@@ -19,7 +19,8 @@ Item = TypeVar("Item")
 CheckKey = Callable[[CheckState], str | None]
 CheckPairs = Iterator[tuple[CheckState, CheckState]]
 PairingStage = Callable[[list[CheckState], list[CheckState]], CheckPairs]
-# The share of their words that two checks, or statements, have in common when one is the other, reworded.
+# The share of their words that two checks, or statements, have in common when one is the other,
+# reworded.
 NEAR_WORDS = 0.6
 
 

@@ -133,7 +133,8 @@ def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # `re` has no public function for it
+            # `re` has no public function for it.
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001
         yield from [text for word in (*words, None) for text in _write_parts(tree, word)]
     except (re.error, RecursionError, OverflowError):
         return

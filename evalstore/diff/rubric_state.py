@@ -222,8 +222,8 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         errors=scoring.errors,
         verdict=scoring.verdict,
         required=tuple(required),
-        # A weight or a required id of no check is read by nobody, but written: it belongs to what scoring
-        # ignores.
+        # A weight or a required id of no check is read by nobody, but written: it belongs to what
+        # scoring ignores.
         extras={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in required if id_ not in ids},

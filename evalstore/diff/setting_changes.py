@@ -12,7 +12,8 @@ from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 
-# The one setting that moves scores, of checks that a program may grade: what each of its values does.
+# The one setting that moves scores, of checks that a program may grade: what each of its values
+# does.
 _STRICT = "strict"
 _STRICT_EFFECTS: Mapping[Any, str] = {
     True: "without {engine}, {kinds} checks are now unscored",

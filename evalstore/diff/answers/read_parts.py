@@ -23,7 +23,8 @@ def read_step_list(written: Any) -> list[Any] | None:
     `ValueError` for what the schema refuses.
     """
     if not isinstance(written, list):
-        raise ValueError(f"{written!r} is not a list of steps")  # noqa: TRY004  # one error for a bad file
+        # A bad file has one error, of whatever type its values are.
+        raise ValueError(f"{written!r} is not a list of steps")  # noqa: TRY004
     return [_spell_step(step) for step in read_steps(written)] or None
 
 

@@ -164,7 +164,10 @@ class _StatementEdits:
         old = [item.entry["weight"] for item in moved]
         if len(moved) == 1:
             item = moved[0]
-            asks = f"weighs {_quote(item.text)} {describe_value(new[0])} (was {describe_value(old[0])})"
+            asks = (
+                f"weighs {_quote(item.text)} {describe_value(new[0])} (was "
+                f"{describe_value(old[0])})"
+            )
             at = (EACH, item.old or 0, "weight"), (EACH, item.new or 0, "weight")
             yield self._edit(tuple(after), asks, _SHOWN, old=old[0], new=new[0], at=at)
             return
@@ -234,7 +237,10 @@ class _StatementEdits:
         if old != new:
             moved = _find_moved([item for item in order if item.old is not None])
             why = (
-                f": {_quote(moved.text)} moves from {(moved.old or 0) + 1} to {(moved.new or 0) + 1}"
+                (
+                    f": {_quote(moved.text)} moves from {(moved.old or 0) + 1} to "
+                    f"{(moved.new or 0) + 1}"
+                )
                 if moved
                 else ""
             )

@@ -208,7 +208,8 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
         build_pattern_language(Expression(pattern, "", "search"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # `re` has no public function for it
+            # `re` has no public function for it.
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001
     except (UndecidedError, re.error, RecursionError, OverflowError):
         return None
     return repr(tree), tree.state.flags

@@ -106,7 +106,10 @@ def prove_tool_share_unread(change: Change) -> Proof | None:
     if not all(map(is_all_tools_threshold, change.checks)):
         return None
     return Proof(
-        "the rubric reads the check's verdict alone, and only calling every tool reaches its threshold",
+        (
+            "the rubric reads the check's verdict alone, and only calling every tool reaches its "
+            "threshold"
+        ),
         Bump.MINOR,
     )
 

@@ -31,7 +31,10 @@ _TEXT_ROWS = (
         reason="one more way to pass",
         mirror="contain-phrase-removed",
         example="values: [foo] → values: [foo, baz]",
-        instead="values: [cache] → values: [cache, cache tag] (every output with the longer phrase passed before)",
+        instead=(
+            "values: [cache] → values: [cache, cache tag] (every output with the longer phrase "
+            "passed before)"
+        ),
     ),
     ChangeRule(
         id="contain-phrase-removed",
@@ -41,7 +44,10 @@ _TEXT_ROWS = (
         reason="one fewer way to pass",
         mirror="contain-phrase-added",
         example="values: [foo, baz] → values: [foo]",
-        instead="values: [cache, cache tag] → values: [cache] (every output with the longer phrase still passes)",
+        instead=(
+            "values: [cache, cache tag] → values: [cache] (every output with the longer phrase "
+            "still passes)"
+        ),
     ),
     ChangeRule(
         id="contain-min-matches-changed",
@@ -96,7 +102,10 @@ _TEXT_ROWS = (
         message="{check} has case_sensitive {new} (was {old})",
         reason="ignoring case makes more texts match",
         example="case_sensitive: true → nothing",
-        instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
+        instead=(
+            "values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without "
+            "letters)"
+        ),
         deciders=(prove_judge_reads,),
     ),
 )
@@ -111,7 +120,9 @@ _PATTERN_ROWS = (
         reason="all outputs that match now matched before, and some that matched before do not",
         mirror="regex-pattern-widened",
         example="pattern: 'cim|deploy' → pattern: 'cim'",
-        instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
+        instead=(
+            "pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)"
+        ),
         certainty=Certainty.PROVED,
     ),
     ChangeRule(
@@ -122,7 +133,9 @@ _PATTERN_ROWS = (
         reason="all outputs that matched before still match, and some more do",
         mirror="regex-pattern-narrowed",
         example="pattern: 'cim' → pattern: 'cim|deploy'",
-        instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
+        instead=(
+            "pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)"
+        ),
         certainty=Certainty.PROVED,
     ),
     ChangeRule(
@@ -159,7 +172,10 @@ _PATTERN_ROWS = (
         message="{check} has mode {new} (was {old})",
         reason="the match may be somewhere else in the output",
         example="nothing → mode: fullmatch",
-        instead="pattern: '\\Acim\\Z' → pattern: '\\Acim\\Z', mode: fullmatch (already anchored at both ends)",
+        instead=(
+            "pattern: '\\Acim\\Z' → pattern: '\\Acim\\Z', mode: fullmatch (already anchored at "
+            "both ends)"
+        ),
     ),
 )
 
@@ -224,7 +240,10 @@ _STRUCTURE_ROWS = (
         message="{check} {came} the demand {demand}",
         reason="the output must meet one demand more or less",
         example="required_sections: [Usage] → required_sections: [Usage, Limits]",
-        instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
+        instead=(
+            "required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one "
+            "implies the other)"
+        ),
     ),
     ChangeRule(
         id="markdown-bound-changed",
@@ -251,7 +270,10 @@ _STRUCTURE_ROWS = (
         message="{check} {came} the tool {item}",
         reason="the calls must meet one demand more or less",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
-        instead="tools: [{name: search}] → tools: [{name: search}, {name: search}] (the same demand, twice)",
+        instead=(
+            "tools: [{name: search}] → tools: [{name: search}, {name: search}] (the same demand, "
+            "twice)"
+        ),
     ),
     ChangeRule(
         id="tool-constraint-changed",
@@ -278,7 +300,10 @@ _STRUCTURE_ROWS = (
         message="the facts that {check} looks for change ({what})",
         reason="the share of facts found is taken of another list",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
-        instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
+        instead=(
+            "facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, "
+            "the same facts)"
+        ),
         deciders=(prove_fact_share_unread,),
     ),
 )

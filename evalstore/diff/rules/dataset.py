@@ -54,7 +54,10 @@ ROWS = (
         message="{key} of {question}: {change}{why}",
         reason="checks and judges may read it",
         example="expected_facts: [x] → expected_facts: [y]",
-        instead="expected: Tags → expected: Tags and contexts (where no check and no judge of its rubric reads it)",
+        instead=(
+            "expected: Tags → expected: Tags and contexts (where no check and no judge of its "
+            "rubric reads it)"
+        ),
         deciders=(prove_readers_unmoved, prove_default_unused),
         certainty=Certainty.ASSUMED,
     ),

@@ -74,7 +74,10 @@ _REFERENCE_ROWS = (
         reason="its meaning can change without any diff",
         mirror="judge-ref-changed",
         example="judge/tone@1.0.0 → judge/tone@^1.0",
-        instead="judge/tone@1.0.0 → judge/tone@1.1.0 (an exact pin; evalstore bump --dependents moves it)",
+        instead=(
+            "judge/tone@1.0.0 → judge/tone@1.1.0 (an exact pin; evalstore bump --dependents "
+            "moves it)"
+        ),
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(
@@ -102,7 +105,10 @@ _REFERENCE_ROWS = (
         scope=Scope.CHECK_VERDICT,
         message="{check}, a composite, has threshold {new} (was {old})",
         reason="its score must reach another threshold",
-        example="rubric_ref: rubric/inner@1.0.0, threshold: 0.5 → rubric_ref: rubric/inner@1.0.0, threshold: 0.6",
+        example=(
+            "rubric_ref: rubric/inner@1.0.0, threshold: 0.5 → rubric_ref: rubric/inner@1.0.0, "
+            "threshold: 0.6"
+        ),
         instead="combine: all_pass → combine: min (which reads its score, not its threshold)",
         deciders=(prove_verdict_unread,),
     ),
@@ -112,7 +118,10 @@ _REFERENCE_ROWS = (
         scope=Scope.NOTHING,
         message="{check}, the rubric {ref}, {stands}",
         reason="the total score is the same either way",
-        example="kind: composite, rubric_ref: rubric/inner@1.0.0} → {id: x, kind: must_contain_any, values: [foo]}",
+        example=(
+            "kind: composite, rubric_ref: rubric/inner@1.0.0} → {id: x, kind: must_contain_any, "
+            "values: [foo]}"
+        ),
     ),
     ChangeRule(
         id="question-rubric-ref-changed",
@@ -120,7 +129,10 @@ _REFERENCE_ROWS = (
         message="{question}: graded by {new} (was {old}){why}",
         reason="the pin brings in the changes of the rubric",
         example="rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/inner@2.0.0",
-        instead="rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/other@2.0.0 (a default that no question reads)",
+        instead=(
+            "rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/other@2.0.0 (a default that no "
+            "question reads)"
+        ),
         deciders=(prove_locked_harmless, prove_same_content, prove_harmless, prove_default_unused),
         certainty=Certainty.ASSUMED,
     ),
@@ -134,7 +146,10 @@ _JUDGE_ROWS = (
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks",
         example="id: tone → id: taste",
-        instead="nothing → renamed_from: judge/tone (the id that it had: it goes on from the releases of that id)",
+        instead=(
+            "nothing → renamed_from: judge/tone (the id that it had: it goes on from the "
+            "releases of that id)"
+        ),
     ),
     _make_row(
         "judge-template-changed",
@@ -159,7 +174,10 @@ _JUDGE_ROWS = (
         message="the template's variables change from {old} to {new}",
         reason="the prompt gets other values",
         example="variables: [criterion] → variables: []",
-        instead="variables: [criterion] → variables: [criterion, mood] (one that the template does not use)",
+        instead=(
+            "variables: [criterion] → variables: [criterion, mood] (one that the template does "
+            "not use)"
+        ),
         deciders=(prove_variable_unread,),
         is_sent=True,
     ),
@@ -174,7 +192,10 @@ _JUDGE_ROWS = (
         message="the levels change from {old} to {new}",
         reason="the levels, or what each is worth by its position, change",
         example="level_names: [bad, good] → level_names: [bad, fair, good]",
-        instead="level_names: [bad, good] → level_names: [good, bad] (where level_scores says what each is worth)",
+        instead=(
+            "level_names: [bad, good] → level_names: [good, bad] (where level_scores says what "
+            "each is worth)"
+        ),
         direction=BY_LEVELS,
         deciders=(prove_levels_equivalent,),
         shift=bound_level_shift,
@@ -269,7 +290,10 @@ _JUDGE_ROWS = (
         reason="whoever chose it for that domain relies on the claim, or the claim cannot be read",
         mirror="judge-applicable-to-widened",
         example="applicable_to: [drupal] → applicable_to: drupal",
-        instead="applicable_to: [drupal, web] → applicable_to: [drupal] (a list whose items can all be read)",
+        instead=(
+            "applicable_to: [drupal, web] → applicable_to: [drupal] (a list whose items can all "
+            "be read)"
+        ),
         deciders=(prove_domain_unread,),
     ),
 )
@@ -306,8 +330,8 @@ _JURY_ROWS = (
         message="{check} {asks}",
         reason="the jury has one judge more or less, and a score needs all of them",
         example="nothing → {judge_prompt_ref: judge/taste@1.0.0}",
-        instead="judge_prompt_ref: judge/tone@1.0.0 → jury: {members: [{judge_prompt_ref: judge/tone@1.0.0}], "
-        "aggregate: mean} (a jury of the same single judge)",
+        instead="judge_prompt_ref: judge/tone@1.0.0 → jury: {members: [{judge_prompt_ref: "
+        "judge/tone@1.0.0}], aggregate: mean} (a jury of the same single judge)",
         deciders=(prove_jury_equivalent,),
         shift=bound_jury_shift,
     ),

@@ -38,7 +38,10 @@ ROWS = (
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks, and so does its history",
         example="id: r → id: s",
-        instead="nothing → renamed_from: r (the id that it had: it goes on from the releases of that id)",
+        instead=(
+            "nothing → renamed_from: r (the id that it had: it goes on from the releases of that "
+            "id)"
+        ),
     ),
     ChangeRule(
         id="check-added",
@@ -68,7 +71,9 @@ ROWS = (
         scope=Scope.NOTHING,
         message="{group} became {checks}, which together ask for the same",
         reason="splitting or merging these lists gives the same score",
-        example="values: [foo, bar] → values: [foo]} - {id: more, kind: must_not_contain, values: [bar]",
+        example=(
+            "values: [foo, bar] → values: [foo]} - {id: more, kind: must_not_contain, values: [bar]"
+        ),
     ),
     ChangeRule(
         id="check-kind-changed",
@@ -76,7 +81,10 @@ ROWS = (
         message="{check} becomes {a_new} check (was {old})",
         reason="another kind of check grades, and kinds cannot be ordered",
         example="kind: must_contain_any → kind: llm_judge",
-        instead="values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same texts pass)",
+        instead=(
+            "values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same "
+            "texts pass)"
+        ),
     ),
     ChangeRule(
         id="check-renamed",
@@ -139,7 +147,10 @@ ROWS = (
         message="{check} has negate {new} (was {old})",
         reason="the check is inverted",
         example="nothing → negate: true",
-        instead="must_contain_any, values: [foo], negate: true → must_not_contain, values: [foo] (the same)",
+        instead=(
+            "must_contain_any, values: [foo], negate: true → must_not_contain, values: [foo] "
+            "(the same)"
+        ),
     ),
     ChangeRule(
         id="check-target-changed",
@@ -156,7 +167,9 @@ ROWS = (
         message="{check}{lack} is now {new} (was {old})",
         reason="an output without the part failed on one side, and is unscored on the other",
         example="on: [first_number] → on: [first_number], on_nothing: missing",
-        instead="on: [strip] → on: [strip], on_nothing: missing (a step that always finds something)",
+        instead=(
+            "on: [strip] → on: [strip], on_nothing: missing (a step that always finds something)"
+        ),
     ),
     ChangeRule(
         id="check-question-values-changed",
@@ -198,7 +211,9 @@ ROWS = (
         id="scoring-combine-equivalent",
         level=Bump.PATCH,
         scope=Scope.NOTHING,
-        message="the checks combine by {new} (was {old}), which makes no difference for this rubric",
+        message=(
+            "the checks combine by {new} (was {old}), which makes no difference for this rubric"
+        ),
         reason="both modes give the same score here",
         example="combine: all_pass → combine: min",
     ),

@@ -50,7 +50,10 @@ ROWS = (
         level=Bump.PATCH,
         scope=Scope.NOTHING,
         message="only the notation changes ({what})",
-        reason="defaults are written out or left out, or a value is spelled differently; the meaning stays",
+        reason=(
+            "defaults are written out or left out, or a value is spelled differently; the "
+            "meaning stays"
+        ),
         example="nothing → missing: skip",
     ),
     ChangeRule(
@@ -59,7 +62,10 @@ ROWS = (
         message="the extra key {where} changes",
         reason="evalstore ignores extra keys, but another tool may read them",
         example="values: [foo], severity: low → values: [foo], severity: high",
-        instead="severity: low → severity: high (outside the checks, or declared cosmetic in evalstore.yaml)",
+        instead=(
+            "severity: low → severity: high (outside the checks, or declared cosmetic in "
+            "evalstore.yaml)"
+        ),
         deciders=(_show_beside_scoring,),
         certainty=Certainty.ASSUMED,
     ),
