@@ -27,7 +27,8 @@ from evalstore.text import find_nearest, make_excerpt
 Turns = Sequence[Mapping[str, Any]]
 _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 OUTPUT_SHAPES = (
-    'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every Eval Ever with its '
+    'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every '
+    "Eval Ever with its "
     "`sample_id`"
 )
 

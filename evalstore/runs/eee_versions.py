@@ -17,11 +17,12 @@ from evalstore.text import make_excerpt
 Record = Mapping[str, Any]
 
 PUBLISHED_VERSIONS = ("0.0.1", "0.1.0", "0.2.0", "0.2.1", "0.2.2", "0.2.3", "0.3.0")
-_KEYS = frozenset({
-    "schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id",
-    "sample_hash", "interaction_type", "input", "output", "messages", "interactions", "answer_attribution",
-    "evaluation", "token_usage", "performance", "error", "metadata",
-})  # fmt: skip
+_KEY_WORDS = (
+    "schema_version evaluation_id model_id evaluation_name evaluation_result_id sample_id "
+    "sample_hash interaction_type input output messages interactions answer_attribution "
+    "evaluation token_usage performance error metadata"
+)
+_KEYS = frozenset(_KEY_WORDS.split())
 # What published schemas require of rows, from 0.2.0 to 0.3.0 alike.
 _REQUIRED = (
     "schema_version",

@@ -66,8 +66,8 @@ def write_row_line(row: GradedRow, run: Run) -> bytes:
     line = text.encode()
     if len(line) > LINE_LIMIT:
         raise LimitError(
-            f"the output to {make_excerpt(row.id)} is too long: its row would have {len(line):,} bytes, and a line of "
-            f"a run has {LINE_LIMIT:,} at most",
+            f"the output to {make_excerpt(row.id)} is too long: its row would have "
+            f"{len(line):,} bytes, and a line of a run has {LINE_LIMIT:,} at most",
             hint="leave this output out, and its question counts as one without an answer",
         )
     return line
@@ -108,8 +108,9 @@ def _write_subject(row: GradedRow, output: str) -> str:
     )
     return (
         f'"sample_id": {_write_text(row.id)}, "sample_hash": "{_compute_sample_hash(row)}", '
-        f'"interaction_type": "{"single_turn" if is_plain else "agentic"}", '
-        f'"input": {{"raw": {_write_text(row.input)}, "reference": [{reference}]}}, {answer}, "answer_attribution": []'
+        f'"interaction_type": "{"single_turn" if is_plain else "agentic"}", "input": {{"raw": '
+        f'{_write_text(row.input)}, "reference": [{reference}]}}, {answer}, '
+        '"answer_attribution": []'
     )
 
 

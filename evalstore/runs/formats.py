@@ -408,7 +408,8 @@ FORMATS = (
         files=".json, .jsonl, .csv",
         has_verdicts=True,
         score_note=(
-            f"{_MEAN_OF_METRICS}; Ragas records no verdict, so an output passes with the whole score"
+            f"{_MEAN_OF_METRICS}; Ragas records no verdict, so an output passes with the "
+            "whole score"
         ),
     ),
     FileFormat(
@@ -445,7 +446,8 @@ FORMATS = (
         {OBJECT},
         _has_all("messages"),
         advise=lambda _: (
-            "number them: jq -c '{id: (input_line_number | tostring), messages}' FILE > outputs.jsonl"
+            "number them: jq -c '{id: (input_line_number | tostring), messages}' FILE > "
+            "outputs.jsonl"
         ),
     ),
     FileFormat("rows with other key names", {OBJECT}, _has_other_names, advise=_advise_names),

@@ -95,7 +95,8 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
 
 def _make_request(url: str) -> Request:
     # A compressed answer could become any size.
-    request: Any = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "evalstore"})  # noqa: S310  # http(s)
+    headers = {"Accept-Encoding": "identity", "User-Agent": "evalstore"}
+    request: Any = Request(url, headers=headers)  # noqa: S310  # http(s)
     parts = urlsplit(url)
     if parts.username is not None:
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

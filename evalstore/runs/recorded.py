@@ -211,7 +211,10 @@ class _Tally:
 
 
 def _list_series(several: Mapping[_Names, Mapping[str, Fraction]]) -> Iterator[SeriesMean]:
-    """Yield the mean of each series, and its difference from the baseline, or from the first of the file."""
+    """Yield the mean of each series, and its difference from the baseline.
+
+    Without a baseline it is the difference from the first series of the file.
+    """
     titles = {"/".join(name for _, name in names if name): names for names in several}
     base = next((title for title in _BASELINES if title in titles), next(iter(titles), ""))
     for title, names in titles.items():

@@ -18,8 +18,8 @@ from evalstore.runs.row_formats import open_seekable_lines
 from evalstore.runs.values import GradedRow, Run, merge_samples
 
 _CREATE = (
-    "CREATE TABLE row (number INTEGER PRIMARY KEY, id BLOB, sample INTEGER, rubric BLOB, offset INTEGER, line INTEGER,"
-    " UNIQUE (id, sample))"
+    "CREATE TABLE row (number INTEGER PRIMARY KEY, id BLOB, sample INTEGER, rubric BLOB, offset "
+    "INTEGER, line INTEGER, UNIQUE (id, sample))"
 )
 _INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
 _FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"

@@ -119,7 +119,8 @@ class DraftFolder:
 
     def remove_abandoned(self) -> None:
         """Remove the unlocked files of `open_file`: the process that wrote them was killed."""
-        for name in filter(_OURS.fullmatch, os.listdir(self.descriptor)):  # noqa: PTH208  # of a descriptor
+        names = os.listdir(self.descriptor)  # noqa: PTH208  # of a descriptor
+        for name in filter(_OURS.fullmatch, names):
             with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
                 self._remove_if_unlocked(f"{name}/{UNSEEN_DATA}")
 

@@ -47,7 +47,10 @@ def read_passed(value: Any) -> bool | None:
     return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
-def find_verdict(score: Fraction | None, passed: bool | None = None) -> Verdict:  # noqa: FBT001  # a recorded fact
+def find_verdict(
+    score: Fraction | None,
+    passed: bool | None = None,  # noqa: FBT001  # a recorded fact
+) -> Verdict:
     """Return the verdict that was recorded; else an output passes with the whole score."""
     if score is None:
         return Verdict.UNSCORED

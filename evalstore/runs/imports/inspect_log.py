@@ -55,9 +55,11 @@ _SAMPLE = re.compile(r"samples/.+_epoch_[0-9]+\.json", re.DOTALL | re.ASCII)
 _CHUNKED = re.compile(r"samples/.+_epoch_[0-9]+/sample\.json", re.DOTALL | re.ASCII)
 
 
-# A call, its answer, or what a model was given to call. Within a text of JSON each quote is escaped.
+# A call, its answer, or what a model was given to call. Within a text of JSON each quote is
+# escaped.
 _TOOL = re.compile(
-    rb'"tool_calls"\s*:\s*\[\s*\{|"role"\s*:\s*"tool"|"tools"\s*:\s*\[\s*\{|"solver"\s*:\s*"[^"\\]{0,80}tool'
+    rb'"tool_calls"\s*:\s*\[\s*\{|"role"\s*:\s*"tool"|"tools"\s*:\s*\[\s*\{|'
+    rb'"solver"\s*:\s*"[^"\\]{0,80}tool'
 )
 _OVERLAP = 256  # bytes: longer than a mention, so that none is cut in two
 

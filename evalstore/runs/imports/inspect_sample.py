@@ -85,7 +85,10 @@ def check_version(version: Any, place: Place) -> None:
     if version not in _LOG_VERSIONS:
         first, last = _LOG_VERSIONS
         raise LoadError(
-            f"this log of Inspect AI has version {version!r}, but evalstore reads {first} to {last}",
+            (
+                f"this log of Inspect AI has version {version!r}, but evalstore reads {first} to "
+                f"{last}"
+            ),
             place=place,
             hint='write its outputs as lines {"id": "…", "output": "…"}',
         )

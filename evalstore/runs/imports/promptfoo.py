@@ -131,9 +131,15 @@ def _question_id(result: Mapping[str, Any], place: Place) -> str:
     found = _find_id(result)
     if found is None:
         raise LoadError(
-            "this result does not say which question it answers: it has no `id` in its test's metadata or variables",
+            (
+                "this result does not say which question it answers: it has no `id` in its "
+                "test's metadata or variables"
+            ),
             place=place,
-            hint="give each test of promptfoo an `id` in its `metadata`; newer versions also write `testIdx`",
+            hint=(
+                "give each test of promptfoo an `id` in its `metadata`; newer versions also "
+                "write `testIdx`"
+            ),
         )
     return found
 

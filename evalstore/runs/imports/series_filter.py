@@ -17,9 +17,10 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class SeriesFilter:
-    """The wanted names by part of a `Series`, exact or ending in `*`; `any_model` treats all models as one.
+    """The wanted names by part of a `Series`, exact or ending in `*`.
 
-    Of the names in `exact`, `*` is a character like any other.
+    `any_model` treats all models as one. Of the names in `exact`, `*` is a character like any
+    other.
     """
 
     only: Mapping[str, str] = field(default_factory=dict)
