@@ -13,7 +13,8 @@ from evalstore.model import Question
 from evalstore.runs.imports.entry import read_asked
 from evalstore.store.question_index import QuestionIndex
 
-_MOST_SEARCHED = 2_000  # questions whose inputs are searched for within a longer text: each output takes as many steps
+# Questions whose inputs are searched for within a longer text: each output takes as many steps.
+_MOST_SEARCHED = 2_000
 _LEAST_PART = 3  # an input stands for a text around it that is at most so many times as long
 _WORD = re.compile(r"[A-Za-z0-9]")
 

@@ -133,7 +133,8 @@ class ArtifactResolver:
             )
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(
-                f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of its source's checks"
+                f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of "
+                "its source's checks"
             )
         grade = _prepare_resolved(resolved, self.context, self.load)
         reads_measures = _reads_measures(resolved.artifact, self.load)

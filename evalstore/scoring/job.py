@@ -101,7 +101,7 @@ class ScoringJob:
         return found[1]
 
     def refuse_links(self, out: Path) -> None:
-        """Raise `RefusedError` where a link of the repository leads from `out` to somewhere else."""
+        """Raise `RefusedError` where a link of the repository leads `out` to somewhere else."""
         if top := self.grading.artifacts.store.repository.top:
             refuse_links_below(top, out)
 

@@ -188,8 +188,9 @@ class OutputMatcher:
             recorded.asked[0],
         )
         return RefusedError(
-            f"the output to {_name_id(question.id)} answers {_name_id(id_)}: it was asked {_quote(text)}, and the "
-            f"question {_name_id(question.id)} is {_quote(question.input)}",
+            f"the output to {_name_id(question.id)} answers {_name_id(id_)}: it was asked "
+            f"{_quote(text)}, and the question {_name_id(question.id)} is "
+            f"{_quote(question.input)}",
             place=Place(self.file, recorded.line),
             hint="--match input joins outputs to questions by what was asked; or correct the ids",
         )
@@ -272,7 +273,10 @@ class OutputMatcher:
         return RefusedError(
             f"duplicate id '{make_excerpt(id_, 60)}' (first on line {first})",
             place=Place(self.file, line),
-            hint='keep one output for each question, or number several answers to it: "sample": 0, 1, 2, …',
+            hint=(
+                'keep one output for each question, or number several answers to it: "sample": '
+                "0, 1, 2, …"
+            ),
         )
 
     def _find_sample(self, number: int, sample: int) -> tuple[int, int] | None:

@@ -182,4 +182,6 @@ def _record_replies(judges: JudgeRecord) -> dict[str, str]:
 def _note_approximate_engines(run: Run) -> Iterator[str]:
     for engine in run.harness["engines"].split(", "):
         if engine.endswith(APPROXIMATE):
-            yield f"some verdicts are approximate: {engine} graded where the exact engine is missing"
+            yield (
+                f"some verdicts are approximate: {engine} graded where the exact engine is missing"
+            )

@@ -311,6 +311,10 @@ class RunTally:
         return {name: named[name] for name in sorted(named)}
 
 
-def _start_count(checks: tuple[CheckResult, ...], ref: str, is_scored: bool) -> EqualResults:  # noqa: FBT001  # a fact
+def _start_count(
+    checks: tuple[CheckResult, ...],
+    ref: str,
+    is_scored: bool,  # noqa: FBT001  # a fact
+) -> EqualResults:
     errors = tuple(check for check in checks if check.is_ungraded)
     return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors, is_scored)

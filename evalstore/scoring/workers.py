@@ -379,7 +379,10 @@ class _AwaitedResult(NamedTuple):
             except KilledWorker as error:
                 raise WorkerLostError(
                     f"Dask gave up on some outputs, because workers died: {error}",
-                    hint="they probably ran out of memory: name a cluster of larger workers (--scheduler)",
+                    hint=(
+                        "they probably ran out of memory: name a cluster of larger workers "
+                        "(--scheduler)"
+                    ),
                 ) from None
             except CancelledError:  # distributed says so where the connection is lost
                 raise WorkerLostError(

@@ -19,8 +19,9 @@ _OLD_TABLE = (
     "text TEXT, sum TEXT)"
 )
 _TABLE = (
-    "CREATE TABLE kept_reply (number INTEGER PRIMARY KEY, key TEXT, judge TEXT, model TEXT, served TEXT, finish TEXT, "
-    "text TEXT, at TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, sum TEXT)"
+    "CREATE TABLE kept_reply (number INTEGER PRIMARY KEY, key TEXT, judge TEXT, model TEXT, "
+    "served TEXT, finish TEXT, text TEXT, at TEXT, prompt_tokens INTEGER, completion_tokens "
+    "INTEGER, sum TEXT)"
 )
 _INDEX = "CREATE INDEX kept_reply_by_key ON kept_reply (key)"
 # Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until

@@ -107,7 +107,7 @@ class CallQueue:
 
     def __iter__(self) -> Iterator[JudgeCall]:
         for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
-            yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+            yield pickle.loads(pickled)  # noqa: S301  # this process wrote it
 
     def __enter__(self) -> Self:
         return self

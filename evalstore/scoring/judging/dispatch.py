@@ -69,7 +69,8 @@ def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> f
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     # Up to a quarter longer, so that calls refused together do not come back together.
-    return min(requested or own, endpoint.longest_wait) * random.uniform(1, 1.25)  # noqa: S311  # no secret
+    spread = random.uniform(1, 1.25)  # noqa: S311  # no secret
+    return min(requested or own, endpoint.longest_wait) * spread
 
 
 def _ask_with_retries(

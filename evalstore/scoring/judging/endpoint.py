@@ -11,7 +11,8 @@ from evalstore.errors import UsageError
 
 _LABEL = "[A-Za-z0-9_-]{1,63}"
 _URL = re.compile(
-    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)"
+    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|"
+    rf"\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)"
     r"(?:\?api-version=[\w.-]+)?",
     re.ASCII,
 )
@@ -67,7 +68,8 @@ class Endpoint:
             raise UsageError("the URL of the judge's endpoint is not valid", hint=_URL_HINT)
         if not re.fullmatch("[!-~]*", self.key):
             raise UsageError(
-                "the key of the judge's endpoint contains a space or an odd character; did you copy all of it?"
+                "the key of the judge's endpoint contains a space or an odd character; did "
+                "you copy all of it?"
             )
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:

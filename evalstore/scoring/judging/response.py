@@ -174,7 +174,9 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
         return CallFailure(
             problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL"
         )
-    meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors
+    is_server_error = status >= 500  # noqa: PLR2004
+    refusal = _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)
+    meaning = _SERVER_ERROR if is_server_error else refusal
     # Some endpoints send 429, which may pass, for an empty account, which does not.
     error = _find_error_object(body)
     if "insufficient_quota" in {error.get("code"), error.get("type")}:

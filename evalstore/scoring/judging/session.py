@@ -86,7 +86,10 @@ def refuse_large_plan(judges: Judges, plan: CallPlan) -> None:
     """Raise `RefusedError` for a plan of more calls than may be made."""
     if judges.max_calls is not None and plan.calls > judges.max_calls:
         raise RefusedError(
-            f"{plan.calls:,} judge calls are missing, more than --max-calls {judges.max_calls:,}; none was made",
+            (
+                f"{plan.calls:,} judge calls are missing, more than --max-calls "
+                f"{judges.max_calls:,}; none was made"
+            ),
             hint="raise --max-calls, or continue with --offline",
         )
 
@@ -276,8 +279,8 @@ class JudgeSession:
         if usage.prompt_tokens or usage.completion_tokens:
             cost = f"; those asked now cost {usage.cost.normalize():f}" if usage.cost else ""
             yield (
-                f"tokens of the judges' replies: {usage.prompt_tokens:,} read, {usage.completion_tokens:,} "
-                f"written{cost}"
+                f"tokens of the judges' replies: {usage.prompt_tokens:,} read, "
+                f"{usage.completion_tokens:,} written{cost}"
             )
 
     def list_notes(self) -> Iterator[str]:
