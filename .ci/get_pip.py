@@ -1,6 +1,9 @@
-"""Put pip into the environment that runs this: Debian's plain python3 makes environments without it.
+"""Put pip into the environment that runs this.
 
-The wheel comes from the index that pip asks (PIP_INDEX_URL), and is held against the digest written here.
+Debian's plain python3 makes environments without it.
+
+The wheel comes from the index that pip asks (PIP_INDEX_URL), and is held against the digest written
+here.
 """
 
 import hashlib
