@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
         read_javascript_value,
+        find_plain_id,
         read_json,
         read_leading_value,
         read_legacy_json,
@@ -53,6 +54,7 @@ __all__ = [
     "compute_document_digest",
     "convert_fraction",
     "encode_document",
+    "find_plain_id",
     "follow_pointer",
     "format_exact",
     "format_json_pointer",
@@ -83,6 +85,7 @@ __getattr__ = import_lazily(
         ".json_reader": (
             "LINE_LIMIT",
             "read_javascript_value",
+            "find_plain_id",
             "read_json",
             "read_leading_value",
             "read_legacy_json",

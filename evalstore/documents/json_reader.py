@@ -37,6 +37,8 @@ _TOKENS = r'[{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?
 _TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS})")
 _LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # as Python's decoder
 _SPACE = re.compile(r"[ \t\n\r]*+")
+# No escape, and no letter that a text of JSON cannot have.
+_PLAIN_ID = re.compile(rb'[ \t]*+\{[ \t]*+"id"[ \t]*+:[ \t]*+"([^"\\\x00-\x1f]++)"')
 _CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?Infinity|NaN', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
@@ -181,6 +183,15 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     if "\\" in text or text.count("[") + text.count("{") > DEPTH_LIMIT:
         check_row(value, text, Place(file, line))
     return value
+
+
+def find_plain_id(data: bytes) -> str | None:
+    """Return the id of a line of JSON without parsing it; None where it is not written first and plainly."""
+    found = _PLAIN_ID.match(data)
+    try:
+        return found[1].decode() if found else None
+    except UnicodeDecodeError:  # whoever reads the row says so
+        return None
 
 
 def read_legacy_row(data: bytes, file: str, line: int) -> Document:

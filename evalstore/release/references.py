@@ -19,7 +19,7 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
-from evalstore.store.rows import parse_row, read_row_lines
+from evalstore.store.rows import may_name_rubric, parse_row, read_row_lines
 
 _RUBRIC_REF = "rubric_ref"
 # Where a reference is written: computed on demand, for the position of a key costs a second parse
@@ -97,13 +97,11 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
 def _list_row_refs(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[int, str | None]]:
     """Yield the line of each row beside a dataset, and the rubric that it names.
 
-    That is None where the row itself names none. Only what may name one is parsed: the key stands
-    in a row as it is, unless an escape hides it.
+    That is None where the row itself names none. Only what may name one is parsed.
     """
     lines = read_row_lines(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
     for line in lines:
-        may_name = _RUBRIC_REF.encode() in line.data or b"\\u" in line.data
-        ref = parse_row(line).get(_RUBRIC_REF) if may_name else None
+        ref = parse_row(line).get(_RUBRIC_REF) if may_name_rubric(line) else None
         yield line.number, ref if isinstance(ref, str) else None
 
 

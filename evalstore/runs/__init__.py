@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         find_label_doubts,
         find_log_status,
         find_samples,
+        read_output_ids,
         read_output_span,
         read_outputs,
     )
@@ -56,6 +57,7 @@ __all__ = [
     "get_row_format",
     "make_run_name",
     "read_bare_rows",
+    "read_output_ids",
     "read_output_span",
     "read_outputs",
     "read_rows",
@@ -77,6 +79,7 @@ __getattr__ = import_lazily(
                 "find_samples",
                 "read_output_span",
             ),
+            "read_output_ids",
             "read_outputs",
         ),
         ".write": ("RunWriter", "make_run_name", "write_run"),

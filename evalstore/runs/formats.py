@@ -224,7 +224,7 @@ def _has_all(*keys: str) -> Callable[[_Names], bool]:
     return frozenset(keys).issubset
 
 
-_PLAIN_LINES = FileFormat(
+PLAIN_LINES = FileFormat(
     _PLAIN, {OBJECT}, _has_all("id", "output"), _read_json_lines, has_rows=True
 )
 EEE_ROWS = FileFormat(
@@ -250,7 +250,7 @@ RUN_FORMAT = FileFormat(
 )
 
 FORMATS = (
-    _PLAIN_LINES,
+    PLAIN_LINES,
     EEE_ROWS,
     RUN_FORMAT,
     FileFormat(
@@ -493,7 +493,7 @@ def find_format(path: Path) -> FoundFormat:
     """Return what a file is, by its content; nothing for a file that no row of the table fits."""
     kind = detect_container(path)
     if kind == EMPTY:
-        return FoundFormat(_PLAIN_LINES)
+        return FoundFormat(PLAIN_LINES)
     names = set[str]()
     readable = [shape for shape in FORMATS if shape.read_entries and kind in shape.containers]
     for name in read_names(path, kind, PLACES):
@@ -536,5 +536,5 @@ def _find_unreadable(kind: str, names: _Names, path: Path) -> FoundFormat:
     shape = next((one for one in others if one.fits(names)), None)
     if shape is None:
         almost = kind == OBJECT and not names.isdisjoint(_ALMOST) and has_lines(path)
-        return FoundFormat(_PLAIN_LINES if almost else None)
+        return FoundFormat(PLAIN_LINES if almost else None)
     return FoundFormat(shape, shape.advise(names).replace("FILE", shlex.quote(str(path))))

@@ -7,13 +7,20 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from evalstore.documents import find_plain_id
 from evalstore.errors import LoadError, Place
-from evalstore.runs.formats import EVERY_EVAL_EVER, RUN_FORMAT, FileFormat, detect_format
+from evalstore.runs.formats import (
+    EVERY_EVAL_EVER,
+    PLAIN_LINES,
+    RUN_FORMAT,
+    FileFormat,
+    detect_format,
+)
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry
 from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames, filter_entries
 from evalstore.runs.packed import is_packed
 from evalstore.runs.read import read_run
-from evalstore.runs.row_formats import cut_rows
+from evalstore.runs.row_formats import cut_rows, read_lines
 from evalstore.runs.run_files import find_aggregate, is_existing_file
 from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
@@ -36,6 +43,23 @@ def read_outputs(
     )
     for entry in chosen:
         yield entry.output
+
+
+def read_output_ids(path: Path, choice: SeriesFilter) -> Iterator[str]:
+    """Yield the id of every output that `read_outputs` yields, in any order, and perhaps others.
+
+    Lines that begin with their id are not parsed.
+    """
+    if detect_format(path) is PLAIN_LINES and choice == SeriesFilter(any_model=choice.any_model):
+        for _, line in read_lines(path):
+            if (id_ := find_plain_id(line)) is None:
+                break
+            yield id_
+        else:
+            return
+    for found in read_outputs(path, choice):
+        if isinstance(found, StoredOutput):
+            yield found.id
 
 
 def _read_entries(

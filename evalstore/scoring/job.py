@@ -29,6 +29,7 @@ from evalstore.runs import (
     find_samples,
     get_row_format,
     make_run_name,
+    read_output_ids,
     read_outputs,
     write_run,
 )
@@ -241,7 +242,7 @@ def open_job(
             *choice.describe(),
         )
         run = replace(run, log_status=status, notes=notes)
-        asked = None if options.by_input else _list_asked_ids(samples, choice)
+        asked = None if options.by_input else read_output_ids(samples, choice)
         with open_question_index(resolved, store, asked) as questions:
             refs = questions.rubric_refs if options.rubric is None else (options.rubric,)
             used = list_used(refs, find, [resolved])
@@ -282,11 +283,6 @@ def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
             return found
         missing = missing or found.reason
     raise LoadError("holds no output", place=Place(str(samples)), hint=missing or None)
-
-
-def _list_asked_ids(samples: Path, choice: SeriesFilter) -> Iterator[str]:
-    """Yield the id of every output: the questions that are read and validated."""
-    return (one.id for one in read_outputs(samples, choice) if isinstance(one, StoredOutput))
 
 
 def _escape_name(name: str) -> str:

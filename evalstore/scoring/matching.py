@@ -224,10 +224,11 @@ class OutputMatcher:
         if not self.count_missing:
             return {}
         sampled = {number for number, _ in self._samples}
+        broken = self.questions.find_broken()
         missing: dict[str, str] = {}
         for number, id_ in enumerate(self.questions.list_ids()):
             if not self._lines[number] and number not in sampled:
-                reason = self.questions.broken.get(id_) or self.odd.reasons.get(id_, _NO_LINE)
+                reason = broken.get(id_) or self.odd.reasons.get(id_, _NO_LINE)
                 missing[id_] = reason
         return missing
 

@@ -112,7 +112,7 @@ def finish_run(
     """
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
-        broken = next(iter(pairs.questions.broken.values()), "")
+        broken = next(iter(pairs.questions.find_broken().values()), "")
         first = (
             "outputs and questions are matched by id; the first output is "
             f"'{make_excerpt(pairs.odd.first_stray, 60)}'"

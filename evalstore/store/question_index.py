@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from evalstore.documents import find_plain_id
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question, find_rows_path
-from evalstore.model.question import read_defaults
+from evalstore.model.question import make_question, read_defaults
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import (
     RowLine,
-    find_plain_id,
+    may_name_rubric,
     name_rows_file,
     read_question,
     read_row_lines,
@@ -38,7 +39,7 @@ class QuestionIndex:
 
     `find` also gives the question's position, from 0. Of the questions that are asked,
     `rubric_refs` are the rubrics that they name, each once, as they first come, `list_lines` gives
-    the rows of a file, and `broken` says by id which are no questions, and why.
+    the rows of a file, and `find_broken` says by id which are no questions, and why.
     """
 
     count: int
@@ -46,7 +47,7 @@ class QuestionIndex:
     list_ids: Callable[[], Iterable[str]]
     list_questions: Callable[[], Iterable[Question]]
     rubric_refs: tuple[str, ...] = ()
-    broken: Mapping[str, str] = field(default_factory=dict)
+    find_broken: Callable[[], Mapping[str, str]] = dict
     list_lines: Callable[[], Iterable[RowLine]] = tuple
 
 
@@ -79,12 +80,19 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
         if question.id in found:
             raise _make_duplicate_error(question.id, Place(file, question.find_line()))
         found[question.id] = number, question
-    refs, broken = _survey(question for _, question in found.values())
+    refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
 
-    def list_questions() -> Iterable[Question]:
+    def list_questions() -> Iterator[Question]:
         return (question for _, question in found.values())
 
-    return QuestionIndex(len(found), found.get, lambda: found, list_questions, refs, broken)
+    return QuestionIndex(
+        len(found),
+        found.get,
+        lambda: found,
+        list_questions,
+        tuple(ref for ref in refs if ref is not None),
+        lambda: _find_broken(list_questions()),
+    )
 
 
 @contextmanager
@@ -101,7 +109,7 @@ def on_disk(
         rows = _StoredRows(database, defaults, file, asked)
         try:
             count = rows.fill(lines)
-            refs, broken = _survey(rows.list_asked())
+            refs = rows.list_rubric_refs()
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         yield QuestionIndex(
@@ -110,21 +118,13 @@ def on_disk(
             rows.list_ids,
             rows.list_questions,
             refs,
-            broken,
+            lambda: _find_broken(map(rows.read, rows.list_lines())),
             rows.list_lines,
         )
 
 
-def _survey(questions: Iterable[Question]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the rubrics that questions name, as they first come, and which are broken, and why."""
-    refs: dict[str, None] = {}
-    broken: dict[str, str] = {}
-    for question in questions:
-        if question.rubric_ref is not None:
-            refs[question.rubric_ref] = None
-        if question.broken:
-            broken[question.id] = question.broken
-    return tuple(refs), broken
+def _find_broken(questions: Iterable[Question]) -> dict[str, str]:
+    return {question.id: question.broken for question in questions if question.broken}
 
 
 class _StoredRows:
@@ -166,7 +166,7 @@ class _StoredRows:
         return max(count.rowcount, 0)
 
     def _find_id(self, line: RowLine) -> str:
-        question = self._read(line)
+        question = self.read(line)
         if question.row.get("id") != question.id:
             self._nameless.append(question.id)
         return question.id
@@ -191,7 +191,7 @@ class _StoredRows:
                 return None
         number_, _, data, line = self._following
         self._following = self._cursor.fetchone()
-        return number_, self._read(RowLine(data, self._file, line))
+        return number_, self.read(RowLine(data, self._file, line))
 
     def list_ids(self) -> Iterator[str]:
         """Yield the id of every row."""
@@ -199,11 +199,15 @@ class _StoredRows:
 
     def list_questions(self) -> Iterator[Question]:
         """Yield the question of every row."""
-        return map(self._read, self._list_lines("TRUE"))
+        return map(self.read, self._list_lines("TRUE"))
 
-    def list_asked(self) -> Iterator[Question]:
-        """Yield the questions that are asked."""
-        return map(self._read, self.list_lines())
+    def list_rubric_refs(self) -> tuple[str, ...]:
+        """Return the rubrics that the rows that are asked name, or leave to the defaults."""
+        refs: dict[str | None, None] = {}
+        default = make_question({}, self._defaults).rubric_ref
+        for line in self.list_lines():
+            refs[self.read(line).rubric_ref if may_name_rubric(line) else default] = None
+        return tuple(ref for ref in refs if ref is not None)
 
     def list_lines(self) -> Iterator[RowLine]:
         """Yield the rows of the questions that are asked."""
@@ -217,7 +221,8 @@ class _StoredRows:
         text = f"SELECT {columns} FROM question WHERE {condition} ORDER BY number"  # noqa: S608  # constants
         return self._database.execute(text, values)
 
-    def _read(self, line: RowLine) -> Question:
+    def read(self, line: RowLine) -> Question:
+        """Return the question of a row."""
         return read_question(line, self._defaults)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,9 +23,8 @@ from evalstore.store.file_history import list_file_commits
 from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
+_RUBRIC_REF = b"rubric_ref"
 _LINE_DIGEST = 16  # bytes: no two lines have the same
-# No escape, and no letter that a text of JSON cannot have.
-_PLAIN_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\\x00-\x1f]+)"')
 
 
 class RowLine(NamedTuple):
@@ -73,7 +71,7 @@ def read_question(line: RowLine, defaults: Mapping[str, Any]) -> Question:
         row = documents.read_row(data, file, number)
     except LoadError as error:
         broken = error.message
-        if (id_ := find_plain_id(data)) is not None:
+        if (id_ := documents.find_plain_id(data)) is not None:
             row = {"id": id_}
     return make_question(row, defaults, find_line=partial(int, number), broken=broken)
 
@@ -217,17 +215,13 @@ def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
     )
 
 
+def may_name_rubric(line: RowLine) -> bool:
+    """Whether a row may name a rubric: the key stands in it as it is, unless an escape hides it."""
+    return _RUBRIC_REF in line.data or b"\\u" in line.data
+
+
 def _read_id(line: RowLine) -> str:
-    return find_plain_id(line.data) or str(parse_row(line)["id"])
-
-
-def find_plain_id(data: bytes) -> str | None:
-    """Return the id of a row without parsing it; None where it is not written first and plainly."""
-    found = _PLAIN_ID.match(data)
-    try:
-        return found[1].decode() if found else None
-    except UnicodeDecodeError:  # whoever reads the row says so
-        return None
+    return documents.find_plain_id(line.data) or str(parse_row(line)["id"])
 
 
 def _digest_line(line: RowLine) -> bytes:

@@ -57,6 +57,6 @@ def test_the_first_question_that_stands_twice_is_named() -> None:
 def test_only_what_is_asked_is_read_and_refused() -> None:
     lines = [*make_lines(["a", "b", "b"]), *(RowLine(row, "d.jsonl", 4) for row in (b'{"id": "d", ', b"[1]"))]
     with on_disk(lines, {}, "d.jsonl", ["a", "z"]) as index:
-        assert (index.count, index.rubric_refs, [*index.broken]) == (5, ("rubric/a",), ["the row (line 4)"])
+        assert (index.count, index.rubric_refs, [*index.find_broken()]) == (5, ("rubric/a",), ["the row (line 4)"])
         assert [*index.list_lines()] == [lines[0], lines[4]]
         assert [*index.list_ids()] == ["a", "b", "b", "d", "the row (line 4)"]
