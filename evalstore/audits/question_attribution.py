@@ -109,9 +109,9 @@ def _describe(score: Fraction | None, verdict: Verdict) -> str:
 class AttributedQuestion:
     """One question: what came of it, and what is its own.
 
-    Questions with equal answers share the former. `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated;
-    `service_keys` are the judged checks and models that it is an anchor of, or is estimated by.
-    `cells` are what was graded.
+    Questions with equal answers share the former. `anchors` is how many questions an estimated
+    share rests on, 0 where nothing is estimated; `service_keys` are the judged checks and models
+    that it is an anchor of, or is estimated by. `cells` are what was graded.
     """
 
     id: str

@@ -1,8 +1,8 @@
 """Remembers what came of questions by their answers, so that equal ones are attributed once.
 
-Most questions of a run differ in few answers: which checks pass, which edited phrases are there. What
-is asked next depends on the answers so far and on nothing else, so all questions of a plan walk one
-tree, and a question that comes to its end is like the one that came there first.
+Most questions of a run differ in few answers: which checks pass, which edited phrases are there.
+What is asked next depends on the answers so far and on nothing else, so all questions of a plan
+walk one tree, and a question that comes to its end is like the one that came there first.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _KEPT_CHANGES = 1 << 10  # scores of many values give as many patterns, which ne
 class AttributedChange:
     """What came of a question: its shares, and what differs in it.
 
-    `shares` is None where replay leaves an end of it unscored. `ends` are the results of all samples under the rubrics of their own run, by run. `is_judged`
-    says whether judges have a part in its score, and `silent` are findings about its rubric that can
-    move nothing. `whole` is the cell of run B.
-    `gaps` are the checks that had nothing to grade in one run alone: the shares are those of the
-    others, and `left_out` is what the change of the question loses without them. Where no other
-    check is left (`is_emptied`), nothing of the question is compared.
+    `shares` is None where replay leaves an end of it unscored. `ends` are the results of all
+    samples under the rubrics of their own run, by run. `is_judged` says whether judges have a part
+    in its score, and `silent` are findings about its rubric that can move nothing. `whole` is the
+    cell of run B. `gaps` are the checks that had nothing to grade in one run alone: the shares are
+    those of the others, and `left_out` is what the change of the question loses without them. Where
+    no other check is left (`is_emptied`), nothing of the question is compared.
     """
 
     shares: QuestionShares | None
@@ -45,7 +45,7 @@ class AttributedChange:
 
 
 class _PatternEnd(NamedTuple):
-    """What came of a question, and what its cells were left with, which says what is shown of them."""
+    """What came of a question, and what its cells were left with: that is what is shown of them."""
 
     change: AttributedChange
     alike: dict[CheckPath, list[AlikeItems]]

@@ -148,7 +148,10 @@ class _OwnSum:
 
 
 class _AlikeQuestions(NamedTuple):
-    """Questions whose sums are alike: what came of them, in which group, with a verdict that is not run A's or not."""
+    """Questions whose sums are alike: what came of them, and in which group.
+
+    It also says whether their verdict is another one than run A's.
+    """
 
     change: AttributedChange
     group: str | None
@@ -210,7 +213,7 @@ class AuditTotals:
         self._alike[alike] += 1
 
     def add_counted(self) -> None:
-        """Add the questions that were only counted so far to the sums; they are complete after that."""
+        """Add the questions that were only counted so far to the sums, which are then complete."""
         for alike, times in self._alike.items():
             self._add_sums(alike, times)
         self._alike.clear()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from evalstore.documents.edit import replace_scalar, replace_scalars
     from evalstore.documents.json_reader import (
         LINE_LIMIT,
-        read_javascript_value,
         find_plain_id,
+        read_javascript_value,
         read_json,
         read_leading_value,
         read_legacy_json,

@@ -186,7 +186,10 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 
 
 def find_plain_id(data: bytes) -> str | None:
-    """Return the id of a line of JSON without parsing it; None where it is not written first and plainly."""
+    """Return the id of a line of JSON without parsing it.
+
+    That is None where the id is not written first and plainly.
+    """
     found = _PLAIN_ID.match(data)
     try:
         return found[1].decode() if found else None

@@ -26,8 +26,8 @@ from evalstore.model import Kind
 
 APART = "some of its parts are set aside, each reported by itself"
 _UNSCORED = (
-    "nothing that grades its cases can be said here ({}): a dataset of them would score nothing, so "
-    "none is written"
+    "nothing that grades its cases can be said here ({}): a dataset of them would score nothing, "
+    "so none is written"
 )
 
 

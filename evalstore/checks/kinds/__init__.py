@@ -60,9 +60,9 @@ class CheckKind:
     `reads_text`: it grades the text of an output, so that `on` may say which part of it.
     `reads_measures`: it grades numbers that were recorded about an output, which a run then keeps.
     `word`: what it asks for, in a word. `is_binary`: its score is 0 or 1. `is_judgement`: its score
-    is what one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need be
-    through a rubric that it names. `holds_rubric`: it is another rubric, that `rubric_ref` names.
-    `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the program that other
+    is what one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need
+    be through a rubric that it names. `holds_rubric`: it is another rubric, that `rubric_ref`
+    names. `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the program that other
     machines may lack, and which grades it exactly. `quotes_found`: where it fails, its reason
     quotes what it found. `has_free_params`: each parameter can be edited without the others; of
     them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,

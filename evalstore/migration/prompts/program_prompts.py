@@ -94,7 +94,10 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
 def _find_frame(
     program: ProgramFolder | None, store: Path, table: FormatTable
 ) -> tuple[PromptFrame | None, str]:
-    """Return the frame of a format's prompt, from the folder or the store; else a clause on why not."""
+    """Return the frame of a format's prompt, from the folder or the store.
+
+    Where there is none, the second value is a clause on why not.
+    """
     row = table.frame
     if row is None:
         return None, ""

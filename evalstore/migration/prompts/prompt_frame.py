@@ -1,4 +1,7 @@
-"""Reads the texts that a program's code puts a prompt together from, as data: nothing of it is run."""
+"""Reads the texts that a program's code puts a prompt together from, as data.
+
+Nothing of the code is run.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class PromptFrame:
 
 
 def restore_frame(source: Any, row: FrameRow) -> PromptFrame | None:
-    """Return the frame that a judge keeps; None where it keeps none, or other words than it took."""
+    """Return the frame that a judge keeps; None where it keeps none, or words it did not take."""
     texts = source.get("texts") if isinstance(source, dict) else None
     if not isinstance(texts, dict) or compute_digest(texts) not in row.digests:
         return None

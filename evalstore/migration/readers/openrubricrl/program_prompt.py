@@ -15,7 +15,10 @@ _BETWEEN = "\n\n"
 def render_program_prompt(
     root: Mapping[str, Any], frame: PromptFrame, form: Mapping[str, Any]
 ) -> str:
-    """Return the template that asks as the program asks; what the rubric says is plain text in it."""
+    """Return the template that asks as the program asks.
+
+    What the rubric says is plain text in it.
+    """
     ends = _read_ends(root)
     criteria = [frame.render("criteria"), *_render_criteria(root, frame, form)]
     before = [
