@@ -108,11 +108,17 @@ def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTab
     return JudgePrompts(judges)
 
 
+def find_prompt_origin(judge: Mapping[str, Any], table: FormatTable) -> Any:
+    """Return what a judge of a format says of where its words are from; None where it says nothing."""
+    source = judge.get("x_source")
+    if isinstance(source, dict) and source.get("format") == table.format:
+        return source.get("prompt")
+    return None
+
+
 def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator[ArtifactDraft]:
     value = restore_judge(value)
-    source, origin = value.get("x_source"), None
-    if isinstance(source, dict) and source.get("format") == table.format:
-        origin = source.get("prompt")
+    origin = find_prompt_origin(value, table)
     if not isinstance(origin, dict) or not isinstance(value.get("template"), str):
         return
     row = next((row for row in table.prompts if origin.get("judge") == row.judge), None)

@@ -26,6 +26,7 @@ from evalstore.migration.prompts.judge_prompts import (
     collect_stored_prompts,
     draft_given_judge,
     draft_own_judge,
+    find_prompt_origin,
     select_prompt,
 )
 from evalstore.migration.prompts.prompt_frame import PromptFrame, read_frame, restore_frame
@@ -127,10 +128,7 @@ def _list_stored_origins(store: Path, table: FormatTable) -> Iterator[Any]:
     with suppress(EvalstoreError):
         names = sorted(list_below(store, "judges"))
     for name in names:
-        value = read_stored_value(store, f"judges/{name}") or {}
-        source = value.get("x_source")
-        if isinstance(source, dict) and source.get("format") == table.format:
-            yield source.get("prompt")
+        yield find_prompt_origin(read_stored_value(store, f"judges/{name}") or {}, table)
 
 
 def _read_given_judge(
