@@ -42,6 +42,14 @@ def test_every_requirement_has_a_test_or_a_reason() -> None:
         assert all(row[key] for key in keys), (number, row)
 
 
+def test_the_requirements_are_counted() -> None:
+    counts = {
+        number: {key: sum(key in row for row in rows) for key in ("tests", "why")}
+        for number, rows in TABLE["seeds"].items()
+    }
+    assert counts == TABLE["covered"]
+
+
 @pytest.mark.parametrize("number", sorted(TABLE["seeds"]))
 def test_no_line_of_a_seed_is_left_out(number: str) -> None:
     (path,) = list_shared(f"seeds/{number}_*.txt")
