@@ -310,6 +310,11 @@ def test_the_prompt_is_the_programs_word_for_word_where_it_is_installed(tmp_path
     assert score(said, ask) == Fraction(7, 10)
     assert asked[0].prompt == PROMPT
     assert asked[0].model == {"id": "m", "temperature": Decimal("0.1"), "max_tokens": 2000}
+    # A discrete scale is none to the program, which asks for an average.
+    scale = {"min": 1, "max": 5, "type": "discrete"}
+    document = read_json(write_json(SHOWN | {"scale": scale}), "r.json")
+    discrete = run_reader(LegacySource(document, "r.json", "", lambda _: None, prompts=prompts), table)
+    assert score(discrete, lambda _: JudgeReply('{"overall_score": 3.8}')) == Fraction(7, 10)
     # The judge keeps the texts, for migrations where the program is not installed.
     (judge,) = said.drafts
     path = tmp_path / "store/judges/some_rubric.yaml"

@@ -57,6 +57,7 @@ _DISCRETE = (
     "its scale is discrete: a grade that is not a whole number does not count; the program takes "
     "any"
 )
+_ANY_GRADE = "its scale is discrete: the program takes any grade all the same, and so it is here"
 _NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"
 _OFF_SCALE = (
     "the score {} is not between {} and {}, the ends of the scale: the program checks no example, "
@@ -89,13 +90,14 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         judge, rubric = _build_as_program(root, table.form, table.frame, legacy.prompts.frame)
     else:
         judge, rubric = _build_whole(root, table.form)
+    is_discrete = bool(_list_grades(root, table.form))
     is_own = dialect == _WHOLE and legacy.prompts.frame is not None
     reasons = [
         *([] if dialect == _WHOLE else [_EXPLODED]),
         *([_READING] if is_own else []),
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
-        *([_DISCRETE] if _list_grades(root, table.form) else []),
+        *([_DISCRETE] if is_discrete and not is_own else []),
     ]
     rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
     notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
@@ -106,7 +108,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         tuple(reasons),
         rubric=rubric,
         notes=notes,
-        remarks=(_BAR,),
+        remarks=(_BAR, *([_ANY_GRADE] if is_discrete and is_own else [])),
     )
     odd_values = tuple(_find_odd_values(root, table.form))
     return Extraction(dialect, cases=(case,), drafts=(judge,), notes=odd_values)
@@ -165,11 +167,10 @@ def _build_as_program(
 ) -> tuple[ArtifactDraft, ArtifactDraft]:
     """Return the judge that asks in the program's own words, and the rubric that asks it."""
     judge = _build_judge(root, render_program_prompt(root, frame, form), form)
-    reads = row.judge["reads"]
-    if judge.value["score_type"] == "levels":
-        reads = {"level": reads["score"]}
-    more = {**row.judge, "reads": reads, "x_source": {"prompt": frame.source}}
-    value = judge.value | more
+    more = {**row.judge, "x_source": {"prompt": frame.source}}
+    # It asks for an average on a discrete scale, too, and takes any number.
+    value = judge.value | more | {"score_type": "continuous", "scale": _read_scale(root)}
+    value.pop("level_names", None)
     return _build_pair(root, replace(judge, value=value, facts=JudgeFacts("")))
 
 
