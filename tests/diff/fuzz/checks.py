@@ -75,6 +75,11 @@ def member(random: Random) -> Value:
     return {"judge_prompt_ref": random.choice(JUDGES), **weight}
 
 
+def limit(random: Random) -> Value:
+    """Return the limits of a number."""
+    return optional(random, {"min": one_of(0, 1, 2)}) or {"max": random.choice([0, 1, 2, Decimal("1.5")])}
+
+
 def _facts(random: Random) -> Value:
     made = optional(random, {"facts": lambda random: some(random, FACTS, 1, 3), "case_sensitive": SWITCH}, 0.7)
     return copy.deepcopy({**made, **optional(random, {"judge_prompt_ref": one_of(*JUDGES)}, 0.1)})
@@ -95,7 +100,10 @@ def _targets(random: Random) -> Value:
     return {**optional(random, {"targets": lambda random: some(random, pool, 1, 3)}, 0.8), **made}
 
 
-_EXTRACT: Mapping[str, Make] = {"extract": one_of("auto", "whole", "fence")}
+_EXTRACT: Mapping[str, Make] = {
+    "extract": one_of("auto", "whole", "fence"),
+    "dialect": one_of("strict", "javascript"),
+}
 _READ: Mapping[str, Make] = {"on": steps.steps, "on_nothing": one_of("fail", "missing")}
 _CASE: Mapping[str, Make] = {"case_sensitive": SWITCH}
 KINDS: Mapping[str, Make] = {
@@ -132,6 +140,9 @@ KINDS: Mapping[str, Make] = {
     ),
     "fact_match": _facts,
     "target_match": _targets,
+    "limits": lambda random: {
+        "latency_ms": limit(random), **optional(random, {"input_tokens": limit}), **optional(random, {"cost_usd": limit}),
+    },
     "llm_judge": _judged,
     "composite": lambda random: {"rubric_ref": random.choice(RUBRICS)},
 }  # fmt: skip

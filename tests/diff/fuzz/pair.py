@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from evalstore.diff import Witness
 from evalstore.documents import Document
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Output, Question, parse_ref
+from evalstore.model.measures import Measures
 
 Value = dict[str, Any]
 # What a reference that floats means today.
@@ -32,6 +34,9 @@ class Pair:
         return Artifact(parse_ref(ref).kind, value["id"], value["version"], Document(ref, "", value, {}, {}))
 
 
+RECORDED = (None, Decimal(0), Decimal(1), Decimal("1.75"), Decimal(2))
+
+
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """One output with its question, and how judges answer: from one family of replies, drawn by a salt."""
@@ -50,7 +55,10 @@ class Drawn:
 
     def output(self) -> Output:
         """Return the output."""
-        return Output(self.text, None if self.calls is None else tuple(self.calls))
+        calls = None if self.calls is None else tuple(self.calls)
+        # What a witness shows has a salt of 0, and no record of a number.
+        numbers = (RECORDED[self.salt // len(RECORDED) ** place % len(RECORDED)] for place in range(3))
+        return Output(self.text, calls, measures=Measures(*numbers))
 
     def asked(self) -> Question | None:
         """Return the question."""
