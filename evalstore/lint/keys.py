@@ -13,6 +13,7 @@ from evalstore.lint.notes import Fix, Note, list_mappings, list_names, make_note
 from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, SETTINGS, list_key_names, load_schema
 from evalstore.model import Kind, is_cosmetic
 from evalstore.model.check_schemas import list_check_kinds
+from evalstore.model.question_params import find_question_key
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
 # The words of `foreign_keys` for what is at the top of a schema; below it the key that leads
@@ -88,7 +89,7 @@ class _KeyScope(NamedTuple):
 
 
 def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Iterator[Note]:
-    part = _follow_reference(part, scope.root)
+    part = _follow_reference(part, value, scope.root)
     if isinstance(value, list) and "items" in part:
         for index, item in enumerate(value):
             yield from _lint_part(part["items"], item, (*pointer, index), scope)
@@ -144,13 +145,14 @@ def _note_unknown_key(
         )
 
 
-def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+def _follow_reference(part: Any, value: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(part, dict):
         return {}
-    # A mapping in place of a list or a text names a key of the question.
-    reference = part.get("$ref") or (
-        part["then"].get("$ref") if "then" in part and "else" in part else None
-    )
+    reference = part.get("$ref")
+    if reference is None and "then" in part and "else" in part:
+        # A mapping in place of a list or a text names a key of the question.
+        named = None if find_question_key(value) else part["else"].get("$ref")
+        reference = named or part["then"].get("$ref")
     return {**root["$defs"][reference.rsplit("/", 1)[1]], **part} if reference else part
 
 
