@@ -176,6 +176,8 @@ class _SharedQuestion:
 
         Their content does not say what is inside.
         """
+        if self.plan.is_plain:
+            return {}
         names = [check.name for check in self.plan.rubric.checks if check.inner]
         results = self.index_results(checks, side) if names else {}
         return {name: results[name] for name in names if name in results}
@@ -185,6 +187,9 @@ class _SharedQuestion:
 
         They rest on replies, or on engines that were not there.
         """
+        failed = (one for one in checks if one.unscored is UnscoredReason.ERROR)
+        if self.plan.is_plain and next(failed, None) is None:
+            return {}
         results, found = self.index_results(checks, side), dict[str, CheckResult]()
         for check in self.plan.rubric.checks:
             result = results.get(check.name)

@@ -176,8 +176,7 @@ class MixedGrades:
     checks that another service answered in run B. Items that are `alike` are interchangeable within
     a check, so that a check is graded once for as many of them. No cell can tell edits that are
     `idle` from not made. Checks that are `left_out` have nothing to grade in any cell, because they
-    had nothing in one of the two runs. `trail` is what was asked so far, in that order, with what a
-    score can see of the answers.
+    had nothing in one of the two runs. `trail` is what was asked so far, in that order.
     """
 
     rubric: PlannedRubric
@@ -194,9 +193,7 @@ class MixedGrades:
     # By sample the checks that are left out of every cell.
     left_out: tuple[frozenset[str], ...] = ()
     is_estimated: bool = False
-    trail: dict[tuple[CheckPath, int | None, Content], tuple[AskedCheck, Hashable]] = field(
-        default_factory=dict
-    )
+    trail: list[AskedCheck] = field(default_factory=list)
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
     _same_answers: list[bool] = field(default_factory=list)
@@ -209,12 +206,16 @@ class MixedGrades:
         default_factory=dict
     )
     _results: dict[tuple[CheckPath, int, Content], CheckResult | None] = field(default_factory=dict)
+    _hits: dict[tuple[CheckPath, Content], tuple[tuple[int, int], ...]] = field(
+        default_factory=dict
+    )
     _samples: dict[Content, Sample] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         old, new = self.questions
-        self._same_reference = old.reference_digest == new.reference_digest
-        same_input = old.input_digest == new.input_digest
+        # Where both runs asked one version of the question, no digest is needed.
+        self._same_reference = old is new or old.reference_digest == new.reference_digest
+        same_input = old is new or old.input_digest == new.input_digest
         self._same_answers = [
             same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)
         ]
@@ -350,7 +351,7 @@ class MixedGrades:
             if self._is_recorded and found is None:
                 return None  # its calls are not noted yet
             self._results[key] = found
-            self.trail[key] = AskedCheck(check, mask, content), _read_answer(found)
+            self.trail.append(AskedCheck(check, mask, content))
         return self._results[key]
 
     def grade_asked(self, asked: AskedCheck) -> Hashable:
@@ -365,9 +366,11 @@ class MixedGrades:
 
         Each has the number of its variant that does.
         """
-        hits = tuple(self._find_hits(check, self.get_sample(content)))
-        self.trail[check.path, None, content] = AskedCheck(check, None, content), hits
-        return hits
+        key = check.path, content
+        if key not in self._hits:
+            self._hits[key] = tuple(self._find_hits(check, self.get_sample(content)))
+            self.trail.append(AskedCheck(check, None, content))
+        return self._hits[key]
 
     def _find_hits(self, check: PlannedCheck, sample: Sample) -> Iterator[tuple[int, int]]:
         is_long = len(sample.text) > OUTPUT_LIMIT

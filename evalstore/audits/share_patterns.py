@@ -97,7 +97,7 @@ class SharePatterns:
             self._count = 0
         self._count += 1
         step = self._first.setdefault(key, _AnswerStep())
-        for asked, answer in cells.trail.values():
+        for asked in cells.trail:
             step.asked = asked
-            step = step.following.setdefault(answer, _AnswerStep())
+            step = step.following.setdefault(cells.grade_asked(asked), _AnswerStep())
         step.end = end

@@ -86,29 +86,22 @@ class _FactorSum:
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
 
-    def add_question(self, id_: str, block: BlockShare, *, is_turned: bool) -> None:
-        """Note a question where it is one of those that are named."""
-        share, passes = block.share
-        if share and (len(self.worst) < _WORST or abs(share) >= abs(self.worst[-1].share)):
-            insort(self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id))
-            del self.worst[_WORST:]
-        # Of factors that cancelled out on a question, none turned its verdict.
-        if is_turned and passes:
-            self.flipped.append(id_)
-
-    def add_block(self, block: BlockShare, alike: _AlikeQuestions, times: int) -> None:
+    def add_block(self, block: BlockShare, alike: _AlikeQuestions, counted: _Counted) -> None:
         """Add the block of some questions to the sums."""
-        share, passes = block.share
+        (share, passes), group, times = block.share, alike.group, counted.times
         self.share.add(share, times)
         self.passes.add(passes, times)
-        self.pass_shares.add(passes, alike.group, times)
+        self.pass_shares.add(passes, group, times)
         self.first.add(block.first, times)
         self.last.add(block.last, times)
         if share:
             self.moved += times
-            self.shares.add(share, alike.group, times)
+            self.shares.add(share, group, times)
+            self.worst += (QuestionShare(id_, share) for id_ in counted.first_ids)
+            self.worst.sort(key=lambda one: (-abs(one.share), one.id))
+            del self.worst[_WORST:]
         if alike.is_turned:
-            self.turned.add(passes, alike.group, times)
+            self.turned.add(passes, group, times)
         for source, score, pass_share in block.edits:
             if (found := self.causes.get(source)) is None:
                 found = self.causes[source] = _CauseSum()
@@ -160,6 +153,20 @@ class _AlikeQuestions(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Counted:
+    """How many questions are alike, and those of them that are named first where all moved as far."""
+
+    times: int = 0
+    first_ids: list[str] = field(default_factory=list)
+
+    def add_question(self, id_: str) -> None:
+        self.times += 1
+        if len(self.first_ids) < _WORST or id_ < self.first_ids[-1]:
+            insort(self.first_ids, id_)
+            del self.first_ids[_WORST:]
+
+
+@dataclass(slots=True)
 class AuditTotals:
     """The sums over all compared questions so far.
 
@@ -182,8 +189,8 @@ class AuditTotals:
     turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, what checks that are left out moved a question by.
     _left_out: dict[int, Fraction] = field(default_factory=dict)
-    # How often each pattern came since the sums were last added to.
-    _alike: Counter[_AlikeQuestions] = field(default_factory=Counter)
+    # What is not in the sums yet.
+    _alike: dict[_AlikeQuestions, _Counted] = field(default_factory=dict)
     _sums: dict[FactorNames, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
@@ -200,26 +207,30 @@ class AuditTotals:
             if change.left_out.score:
                 self._left_out[place] = change.left_out.score
         blocks = change.shares.blocks if change.shares else {}
-        for names, block in blocks.items():
+        for names, block in blocks.items() if is_turned or self.has_slices else ():
             total = self._find_sum(names)
-            total.add_question(question.id, block, is_turned=is_turned)
+            # Of factors that cancelled out on a question, none turned its verdict.
+            if is_turned and block.share[1]:
+                total.flipped.append(question.id)
             if self.has_slices and block.share[0]:
                 total.places[place] = block.share[0]
         if question.service_keys:
             self._add_anchor(question, blocks, group)
         alike = _AlikeQuestions(change, group, is_turned, question.is_estimated)
-        if len(self._alike) >= _KEPT_COUNTS and alike not in self._alike:
-            self.add_counted()
-        self._alike[alike] += 1
+        if alike not in self._alike:
+            if len(self._alike) >= _KEPT_COUNTS:
+                self.add_counted()
+            self._alike[alike] = _Counted()
+        self._alike[alike].add_question(question.id)
 
     def add_counted(self) -> None:
         """Add the questions that were only counted so far to the sums, which are then complete."""
-        for alike, times in self._alike.items():
-            self._add_sums(alike, times)
+        for alike, counted in self._alike.items():
+            self._add_sums(alike, counted)
         self._alike.clear()
 
-    def _add_sums(self, alike: _AlikeQuestions, times: int) -> None:
-        change, group = alike.change, alike.group
+    def _add_sums(self, alike: _AlikeQuestions, counted: _Counted) -> None:
+        change, group, times = alike.change, alike.group, counted.times
         self.is_judged |= change.is_judged
         self.is_sampled |= alike.is_estimated or not OWN_FACTORS.isdisjoint(change.changed)
         if change.silent:
@@ -233,7 +244,7 @@ class AuditTotals:
         for names, block in blocks.items():
             total = self._find_sum(names)
             total.changed += times * (len(names) > 1)
-            total.add_block(block, alike, times)
+            total.add_block(block, alike, counted)
         turned = sum((blocks[one].share[1] for one in blocks if not sampled.isdisjoint(one)), _ZERO)
         self.turned.add(turned, group, times)
         if change.shares:

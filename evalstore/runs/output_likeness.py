@@ -103,11 +103,14 @@ class LikenessCounter:
             has_failed = pair[0].verdict is not Verdict.PASS
             self.failed += has_failed
             self.failed_changed += has_failed and found is not Likeness.EQUAL
-            for texts, row in zip(self._texts, pair, strict=True):
-                self._count_text(texts, row.output.text)
+            old_text, new_text = (row.output.text for row in pair)
+            digest = _digest_text(old_text)
+            self._count_text(self._texts[0], digest, old_text)
+            is_same = found in {Likeness.EQUAL, Likeness.CALLS}
+            digest = digest if is_same else _digest_text(new_text)
+            self._count_text(self._texts[1], digest, new_text)
 
-    def _count_text(self, texts: Counter[bytes], text: str) -> None:
-        digest = hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+    def _count_text(self, texts: Counter[bytes], digest: bytes, text: str) -> None:
         texts[digest] += 1
         if texts[digest] > 1 and digest not in self._shown:
             self._shown[digest] = make_excerpt(text, _SHOWN)
@@ -129,6 +132,10 @@ class LikenessCounter:
             if count > 1:
                 return RepeatedOutput(self._shown[digest], count, len(texts))
         return RepeatedOutput(distinct=len(texts))
+
+
+def _digest_text(text: str) -> bytes:
+    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
 
 
 def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
