@@ -279,8 +279,9 @@ class QuestionAttributor:
         samples = zip((0, whole), map(len, cells.rows), strict=True)
         ends = [[cells.grade_all(mask, at) for at in range(count)] for mask, count in samples]
         gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole, ends)
+        shares = self._share_question(shared, cells, contexts)
         return AttributedChange(
-            shares=self._share_question(shared, cells, contexts),
+            shares=shares,
             ends=ends,
             changed=frozenset((*plan.trees, *contexts)),
             is_judged=plan.rubric.is_judged,
@@ -289,6 +290,8 @@ class QuestionAttributor:
             gaps=gaps,
             left_out=left_out,
             is_emptied=is_emptied,
+            alike=cells.alike,
+            empty_checks=cells.left_out,
         )
 
     def _share_question(
@@ -333,10 +336,13 @@ class QuestionAttributor:
                     f"{stored.run.path} does not say what {what} was that graded {row.id}"
                 )
         old, new = pair.old.rubric, pair.new.rubric
-        same = self.finder.find_line(self.a.rubrics[old].version, self.b.rubrics[new].version)
+        versions = self.a.rubrics[old].version, self.b.rubrics[new].version
         # Of a question that moved to another rubric, all edits come from the reference in the
         # dataset.
-        key = old, new, None if same else find_repin(self.history, pair.id)
+        repin = find_repin(self.history, pair.id)
+        if repin is not None and self.finder.find_line(*versions):
+            repin = None
+        key = old, new, repin
         if key not in self._plans:
             builder = PlanBuilder(self.finder, self.tokens, self.references)
             self._plans[key] = builder.build_plan(self.a.rubrics[old], self.b.rubrics[new], key[2])

@@ -198,6 +198,7 @@ class MovedQuestions:
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
+        question.result.prepare_cells(question.cells)
         cells = tuple(
             build_question_cells(
                 question.cells, question.result.whole, (rows[0].rubric, rows[1].rubric)

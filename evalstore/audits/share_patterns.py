@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from evalstore.audits.edits.rubric_plan import CheckPath
 from evalstore.audits.question_cells import AlikeItems, AskedCheck, MixedGrades
@@ -30,7 +29,9 @@ class AttributedChange:
     in its score, and `silent` are findings about its rubric that can move nothing. `whole` is the
     cell of run B. `gaps` are the checks that had nothing to grade in one run alone: the shares are
     those of the others, and `left_out` is what the change of the question loses without them. Where
-    no other check is left (`is_emptied`), nothing of the question is compared.
+    no other check is left (`is_emptied`), nothing of the question is compared. `alike` and
+    `empty_checks` are what its cells found of that: which items act alike, and by sample which
+    checks are left out.
     """
 
     shares: QuestionShares | None
@@ -42,15 +43,16 @@ class AttributedChange:
     gaps: tuple[Gap, ...]
     left_out: LineEffect
     is_emptied: bool
-
-
-class _PatternEnd(NamedTuple):
-    """What came of a question, and what its cells were left with: that is what is shown of them."""
-
-    change: AttributedChange
     alike: dict[CheckPath, list[AlikeItems]]
-    idle: int
-    left_out: tuple[frozenset[str], ...]
+    empty_checks: tuple[frozenset[str], ...]
+
+    def prepare_cells(self, cells: MixedGrades) -> None:
+        """Let the cells of a question with equal answers show what those of the first one would."""
+        cells.left_out = self.empty_checks
+        # What both runs are shown with is graded before it is known what acts alike.
+        for mask in (0, self.whole):
+            cells.grade_mix(mask)
+        cells.alike = self.alike
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class _AnswerStep:
 
     asked: AskedCheck | None = None
     following: dict[Hashable, _AnswerStep] = field(default_factory=dict)
-    end: _PatternEnd | None = None
+    end: AttributedChange | None = None
 
 
 @dataclass(slots=True)
@@ -79,19 +81,17 @@ class SharePatterns:
         """
         key = start, cells.shape
         if (end := self._find_end(key, cells)) is None:
-            end = _PatternEnd(attribute(), cells.alike, cells.idle, cells.left_out)
+            end = attribute()
             self._add(key, cells, end)
-        # What acts alike says which of several equal cells is graded, and so what is shown.
-        cells.alike, cells.idle, cells.left_out = end.alike, end.idle, end.left_out
-        return end.change
+        return end
 
-    def _find_end(self, key: Hashable, cells: MixedGrades) -> _PatternEnd | None:
+    def _find_end(self, key: Hashable, cells: MixedGrades) -> AttributedChange | None:
         step = self._first.get(key)
         while step and step.asked:
             step = step.following.get(cells.grade_asked(step.asked))
         return step.end if step else None
 
-    def _add(self, key: Hashable, cells: MixedGrades, end: _PatternEnd) -> None:
+    def _add(self, key: Hashable, cells: MixedGrades, end: AttributedChange) -> None:
         if self._count >= _KEPT_CHANGES:
             self._first.clear()
             self._count = 0
