@@ -9,20 +9,24 @@ does not find, no text has.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.languages.pattern_comparison.automaton import (
-    FALSE,
-    TRUE,
     AlternatingAutomaton,
     Formula,
     make_literal,
 )
-from evalstore.languages.patterns.alphabet import PLAIN_CHARS, Alphabet, build_alphabet
+from evalstore.languages.patterns.alphabet import (
+    PLAIN_CHARS,
+    Alphabet,
+    build_alphabet,
+    iterate_bits,
+    merge_neighbours,
+)
 from evalstore.languages.patterns.anchors import NOTHING, Neighbour
 from evalstore.languages.patterns.pattern_graph import PatternGraph
 from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
@@ -60,9 +64,9 @@ def search_languages(
         alphabet = build_alphabet(languages, budget)
         graph = PatternGraph(alphabet.masks, budget)
         starts = tuple(make_literal(graph.add_tree(tree, graph.any_rest)) for tree in languages)
-        _Search(AlternatingAutomaton(graph), alphabet, budget, {*combinations}, texts, apart).run(
-            starts
-        )
+        neighbours = tuple(merge_neighbours(alphabet, tree) for tree in languages)
+        automaton, wanted = AlternatingAutomaton(graph), {*combinations}
+        _Search(automaton, alphabet, neighbours, budget, wanted, texts, apart).run(starts)
     except OutOfStepsError:
         return MembershipTable(texts, is_complete=False)
     except RecursionError:
@@ -70,17 +74,10 @@ def search_languages(
     return MembershipTable(texts, is_complete=True)
 
 
-class _CombinedState(NamedTuple):
-    before: Neighbour
-    formulas: tuple[Formula, ...]
-
-
-# A state, and the text that leads to it.
-_Reached = tuple[_CombinedState, str]
-# Letters as a mask, what an anchor can ask of them, and the formula that each of them leads to.
-_Move = tuple[int, Neighbour, Formula]
-# The same of the first languages together.
-_PartialMove = tuple[int, Neighbour, tuple[Formula, ...]]
+# A state of one language: what the rest must meet, after a letter of some kind.
+_State = tuple[Formula, Neighbour]
+# One of all languages: the numbers of their states.
+_CombinedState = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -89,92 +86,82 @@ class _Search:
 
     automaton: AlternatingAutomaton
     alphabet: Alphabet
+    neighbours: Sequence[Mapping[Neighbour, int]]
     budget: SharedBudget
     wanted: set[Membership]
     texts: dict[Membership, str]
     apart: bool
-    moves: dict[tuple[Formula, Neighbour], list[_Move]] = field(default_factory=dict)
+    states: list[_State] = field(default_factory=list)
+    ends: list[bool] = field(default_factory=list)
+    numbers: dict[_State, int] = field(default_factory=dict)
+    rows: dict[int, list[int]] = field(default_factory=dict)
 
     def run(self, starts: tuple[Formula, ...]) -> None:
         # The shortest texts that tell two languages apart may be any; of others, those come first
         # that can be typed.
-        plain = self._select_plain_letters()
-        start = _CombinedState(NOTHING, starts)
+        readable = len(self.alphabet.examples) if self.apart else self._count_plain_letters()
+        start = tuple(self._number_state(formula, NOTHING) for formula in starts)
         seen = {start}
-        typed, others = deque([(start, "")]), deque[_Reached]()
+        typed, others = deque([(start, "")]), deque[tuple[_CombinedState, str]]()
+        self._note(start, "")
         while self.wanted and (typed or others):
             # What is reached by typing alone is followed first, whatever else leads to the same
             # state.
             is_typed = bool(typed)
             state, text = (typed or others).popleft()
-            if not is_typed and state in seen:
-                continue
-            seen.add(state)
-            self._note(self._find_membership(state), text)
-            if all(formula in {TRUE, FALSE} for formula in state.formulas):
-                continue
-            for letters, following in self._list_successors(state):
-                # Where two languages ask for the same, no text tells them apart any more.
-                if following in seen or (
-                    self.apart and following.formulas[0] == following.formulas[1]
-                ):
+            if not is_typed:
+                if state in seen:
                     continue
-                letter = _find_lowest_bit(letters & plain or letters)
-                reached = following, text + self.alphabet.examples[letter]
-                if is_typed and plain >> letter & 1:
+                seen.add(state)
+                self._note(state, text)
+            # Readable letters have low numbers: of the shortest texts, a readable one is found
+            # first.
+            for letter, following in enumerate(self._list_successors(state)):
+                # Where two languages ask for the same, no text tells them apart any more.
+                if following in seen or (self.apart and following[0] == following[1]):
+                    continue
+                reached = text + self.alphabet.examples[letter]
+                if is_typed and letter < readable:
                     seen.add(following)
-                    typed.append(reached)
+                    self._note(following, reached)
+                    typed.append((following, reached))
                 else:
-                    others.append(reached)
+                    others.append((following, reached))
 
-    def _note(self, membership: Membership, text: str) -> None:
+    def _note(self, state: _CombinedState, text: str) -> None:
+        membership = tuple(self.ends[number] for number in state)
         if membership in self.wanted:
             self.wanted.remove(membership)
             self.texts[membership] = text
 
-    def _find_membership(self, state: _CombinedState) -> Membership:
-        return tuple(self.automaton.can_end(formula, state.before) for formula in state.formulas)
+    def _list_successors(self, state: _CombinedState) -> Iterator[_CombinedState]:
+        """Yield where each letter leads."""
+        self.budget.spend(len(state))
+        return zip(*map(self._read_row, state, self.neighbours), strict=True)
 
-    def _list_successors(self, state: _CombinedState) -> Iterator[tuple[int, _CombinedState]]:
-        """Yield where the letters lead, those together that lead to the same."""
-        partial: list[_PartialMove] = [
-            (letters, neighbour, ()) for neighbour, letters in self.alphabet.by_neighbour.items()
-        ]
-        for formula in state.formulas:
-            moves = self._list_moves(formula, state.before)
-            self.budget.spend(len(partial))
-            partial = [*_combine_moves(partial, moves)]
-        # Readable letters have low numbers: of the shortest texts, a readable one is found first.
-        partial.sort(key=lambda one: one[0] & -one[0])
-        for letters, neighbour, formulas in partial:
-            yield letters, _CombinedState(neighbour, formulas)
-
-    def _list_moves(self, formula: Formula, before: Neighbour) -> list[_Move]:
-        key = formula, before
-        if key not in self.moves:
-            moves: dict[tuple[Neighbour, Formula], int] = {}
-            for neighbour, letters in self.alphabet.by_neighbour.items():
+    def _read_row(self, number: int, neighbours: Mapping[Neighbour, int]) -> list[int]:
+        """Return where each letter leads from a state of one language."""
+        if number not in self.rows:
+            formula, before = self.states[number]
+            row = [0] * len(self.alphabet.examples)
+            for neighbour, letters in neighbours.items():
                 expanded = self.automaton.expand(formula, before, neighbour)
                 for group in self.automaton.group_letters(letters, (expanded,)):
-                    way = neighbour, self.automaton.read_letter(expanded, _find_lowest_bit(group))
-                    moves[way] = moves.get(way, 0) | group
-            self.moves[key] = [
-                (mask, neighbour, following) for (neighbour, following), mask in moves.items()
-            ]
-        return self.moves[key]
+                    following = self.automaton.read_letter(expanded, next(iterate_bits(group)))
+                    found = self._number_state(following, neighbour)
+                    for letter in iterate_bits(group):
+                        row[letter] = found
+            self.rows[number] = row
+        return self.rows[number]
 
-    def _select_plain_letters(self) -> int:
-        examples = enumerate(self.alphabet.examples)
-        return sum(1 << letter for letter, char in examples if self.apart or char in PLAIN_CHARS)
+    def _number_state(self, formula: Formula, before: Neighbour) -> int:
+        state = formula, before
+        if state not in self.numbers:
+            self.numbers[state] = len(self.states)
+            self.states.append(state)
+            self.ends.append(self.automaton.can_end(formula, before))
+        return self.numbers[state]
 
-
-def _combine_moves(partial: list[_PartialMove], moves: list[_Move]) -> Iterator[_PartialMove]:
-    """Yield the moves of several languages together with those of one more."""
-    for letters, neighbour, formulas in partial:
-        for mask, kind, following in moves:
-            if kind == neighbour and (both := letters & mask):
-                yield both, neighbour, (*formulas, following)
-
-
-def _find_lowest_bit(mask: int) -> int:
-    return (mask & -mask).bit_length() - 1
+    def _count_plain_letters(self) -> int:
+        """Return how many letters can be typed: they are the first ones."""
+        return sum(example in PLAIN_CHARS for example in self.alphabet.examples)

@@ -17,7 +17,7 @@ from sys import maxunicode
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.languages.patterns.anchors import NEWLINE, WORD, Neighbour
+from evalstore.languages.patterns.anchors import KINDS_ASKED, NEWLINE, WORD, Neighbour
 from evalstore.languages.patterns.engine import compile_pattern
 from evalstore.languages.patterns.syntax_tree import (
     Anchor,
@@ -69,9 +69,21 @@ def build_alphabet(trees: Sequence[RegexTree], budget: SharedBudget) -> Alphabet
     for letter, members in enumerate(classes):
         neighbour = members & (NEWLINE | WORD)
         by_neighbour[neighbour] = by_neighbour.get(neighbour, 0) | 1 << letter
-        for index in _iterate_bits(members):
+        for index in iterate_bits(members):
             masks[index] |= 1 << letter
     return Alphabet(list(classes.values()), dict(zip(ranges, masks[2:], strict=True)), by_neighbour)
+
+
+def merge_neighbours(alphabet: Alphabet, tree: RegexTree) -> Mapping[Neighbour, int]:
+    """Return the letters of each kind that the anchors of a tree tell apart."""
+    asked = 0
+    for node in iterate_tree(tree):
+        if isinstance(node, Anchor) and isinstance(node.kind, AnchorKind):
+            asked |= KINDS_ASKED.get(node.kind, 0)
+    merged: dict[Neighbour, int] = {}
+    for neighbour, letters in alphabet.by_neighbour.items():
+        merged[neighbour & asked] = merged.get(neighbour & asked, 0) | letters
+    return merged
 
 
 def find_ranges(atoms: Iterable[Atom], budget: SharedBudget) -> Mapping[Atom, CodeRanges]:
@@ -115,7 +127,8 @@ def _cut_stretches(sets: Sequence[CodeRanges], budget: SharedBudget) -> tuple[li
     return starts, members
 
 
-def _iterate_bits(number: int) -> Iterator[int]:
+def iterate_bits(number: int) -> Iterator[int]:
+    """Yield the places of the bits of a number, from the lowest."""
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1

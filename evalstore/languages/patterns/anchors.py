@@ -20,3 +20,10 @@ HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
     AnchorKind.WORD_EDGE: lambda before, after: (before ^ after) & WORD,
     AnchorKind.NO_WORD_EDGE: lambda before, after: ~(before ^ after) & WORD,
 }
+# The kinds of letters that an anchor tells apart.
+KINDS_ASKED: Mapping[AnchorKind, int] = {
+    AnchorKind.LINE_START: NEWLINE,
+    AnchorKind.LINE_END: NEWLINE,
+    AnchorKind.WORD_EDGE: WORD,
+    AnchorKind.NO_WORD_EDGE: WORD,
+}
