@@ -143,10 +143,9 @@ def list_judge_notes(audit: Audit) -> Iterator[str]:
     noise = audit.judge_noise
     if noise is None or not noise.reach:
         return
-    measured = [
-        f"{ref} has a standard deviation of {value * 100:.1f} points"
-        for ref, value in noise.measured.items()
-    ]
+    measured: list[str] = []
+    for ref, value in noise.measured.items():
+        measured.append(f"{ref} has a standard deviation of {value * 100:.1f} points")
     reach = format_size(noise.reach)
     yield f"judges alone move this change by up to {reach} (95 %): {join_phrases(measured)}"
     shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]

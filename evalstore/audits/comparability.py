@@ -319,10 +319,9 @@ class _SharedQuestions:
     def judge_coverage(self) -> Iterator[ComparedPart]:
         """Yield a part where one run alone had nothing to grade: no rubric makes up for that."""
         if self.emptied:
-            counts = [
-                f"{make_excerpt(name)} had nothing to grade in {run} on {count:,}"
-                for (run, name), count in self.empty_checks.most_common(_NAMED_CHECKS)
-            ]
+            counts: list[str] = []
+            for (run, name), count in self.empty_checks.most_common(_NAMED_CHECKS):
+                counts.append(f"{make_excerpt(name)} had nothing to grade in {run} on {count:,}")
             reason = f"of {count_noun(self.count, 'question')}, {', '.join(counts)}"
             bound = add_bounds([Fraction(self.emptied, self.count)])
             answer = ComparableAnswer.NO if bound is None else ComparableAnswer.BOUNDED

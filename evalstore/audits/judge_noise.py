@@ -121,9 +121,8 @@ class JudgeNoiseReader:
         if not found:
             return None
         if rubric.scoring.combine in {Combine.ALL_PASS, Combine.ANY_PASS}:
-            self.measures[ref] = (
-                None  # it turns on verdicts, of which a standard deviation says nothing
-            )
+            # It turns on verdicts, of which a standard deviation says nothing.
+            self.measures[ref] = None
             return None
         weights = {
             check.id: rubric.scoring.weights.get(check.id, Fraction(1)) for check in rubric.checks

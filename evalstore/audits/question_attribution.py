@@ -539,10 +539,10 @@ def _leave_gaps_out(
     before = [cells.grade_mix(mask) for mask in (0, whole)]
     cells.leave_out(by_sample)
     after = [cells.grade_mix(mask) for mask in (0, whole)]
-    is_emptied = any(
-        old.score is not None and new.score is None and not cells.is_unasked(mask)
-        for mask, old, new in zip((0, whole), before, after, strict=True)
-    )
+    is_emptied = False
+    for mask, graded, left in zip((0, whole), before, after, strict=True):
+        is_lost = graded.score is not None and left.score is None
+        is_emptied |= is_lost and not cells.is_unasked(mask)
     changes = [_measure_change(*ends) for ends in (before, after)]
     lost = LineEffect(changes[0].score - changes[1].score, changes[0].passes - changes[1].passes)
     return tuple(gaps), LineEffect() if is_emptied else lost, is_emptied

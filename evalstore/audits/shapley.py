@@ -65,11 +65,11 @@ def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]
         counts: value.numerator * (unit // value.denominator) for counts, value in values.items()
     }
     whole = unit * factorial(sum(len(one) - 1 for one in levels))
-    gains = (
-        sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps)
-        for steps in _list_steps(tuple(levels))
-    )
-    return [Fraction(gain, whole) for gain in gains]
+    shares: list[Fraction] = []
+    for steps in _list_steps(tuple(levels)):
+        gain = sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps)
+        shares.append(Fraction(gain, whole))
+    return shares
 
 
 @lru_cache(maxsize=4096)

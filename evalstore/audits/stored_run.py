@@ -132,6 +132,12 @@ def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredR
     )
 
 
+def _index_words(stored: StoredRun, declared: Collection[str]) -> dict[str, str]:
+    """Return the digests of the words of a run's questions by id, without those of `declared`."""
+    ids = [id_ for id_ in stored.questions if id_ not in declared]
+    return {id_: stored.questions[id_].words_digest for id_ in ids}
+
+
 def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
     """Return run A with the ids that run B has for the same inputs.
 
@@ -142,11 +148,7 @@ def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRu
     if a.questions is b.questions:
         return a
     declared = {*list_renames(finder.store, b.dataset.resolved).values()}
-    ids = ([id_ for id_ in one.questions if id_ not in declared] for one in (a, b))
-    old, new = (
-        {id_: one.questions[id_].words_digest for id_ in own}
-        for one, own in zip((a, b), ids, strict=True)
-    )
+    old, new = _index_words(a, declared), _index_words(b, declared)
     paired = match_contents(old, new)
     if not paired:
         return a

@@ -229,11 +229,11 @@ def compare_configurations(
     def open_one(one: SeriesMean) -> _Record:
         return open_record(path, SeriesFilter(wanted, exact=one.only))
 
-    others = (one for one in found if one is not base)
-    return tuple(
-        _compare_opened([open_one(base), open_one(one)], (base.name, one.name), watch=watch)
-        for one in others
-    )
+    compared: list[RecordComparison] = []
+    for one in (other for other in found if other is not base):
+        opened = [open_one(base), open_one(one)]
+        compared.append(_compare_opened(opened, (base.name, one.name), watch=watch))
+    return tuple(compared)
 
 
 def _compare_opened(
