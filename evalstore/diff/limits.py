@@ -15,9 +15,8 @@ class _Compared(NamedTuple):
     checks: int = 400  # of a rubric
     near_pairs: int = 2_500  # of checks, by their words
     pattern: int = 1_000  # characters
-    pattern_steps: int = (
-        600_000  # for all patterns of a rubric: three questions that take as many as they may
-    )
+    # For all patterns of a rubric: three questions that take as many as they may.
+    pattern_steps: int = 600_000
     # For all schemas of a rubric: the largest two that are compared take about half of it.
     schema_steps: int = 100_000
     nested_references: int = 4  # references within references
@@ -40,9 +39,8 @@ class _Proofs(NamedTuple):
     combined_checks: int = 16  # whose scores are summed
     sums: int = 1 << 14  # pairs: the sum of weighted scores, and that of weights
     ways: int = 4_096  # to answer: well under a tenth of a second
-    grouped_judges: int = (
-        10  # whose groups are listed, 1,024 at most; more are compared by their shares
-    )
+    # Whose groups are listed, 1,024 at most; more are compared by their shares.
+    grouped_judges: int = 10
     traits: int = 1_024  # combinations of traits of an output
     counted_phrases: int = 6  # of one check: a text may hold any of so many sets of them
     optional_work: int = 1 << 15  # sets of checks that can be left out, times the checks

@@ -112,12 +112,13 @@ def _rank_near_pairs(
             yield -likeness, check.id != other.id, check.index, other.index
 
 
+def _list_judged(checks: list[CheckState]) -> list[CheckState]:
+    return [check for check in checks if KINDS[check.kind].asks_judges(check.params)]
+
+
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
     """Yield checks that ask judges nearly the same: the nearest first, at a tie those of one id."""
-    judged = [
-        [check for check in side if KINDS[check.kind].asks_judges(check.params)]
-        for side in (left, right)
-    ]
+    judged = [_list_judged(side) for side in (left, right)]
     if len(judged[0]) * len(judged[1]) > COMPARED.near_pairs:
         return
     near = sorted(_rank_near_pairs(*judged))

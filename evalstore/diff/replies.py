@@ -77,12 +77,11 @@ def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
 
 def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
     """Yield replies as JSON, then as texts that a reply pattern of one side finds an answer in."""
-    named = [
-        (getattr(judge.reads, key, None) or key, value)
-        for judge in sides
-        for key, value in _list_answers(judge)
-    ]
-    answers = list(dict.fromkeys(named))
+    named: dict[tuple[Any, Any], None] = {}
+    for judge in sides:
+        for key, value in _list_answers(judge):
+            named[getattr(judge.reads, key, None) or key, value] = None
+    answers = list(named)
     documents = [write_canonical({key: value}) for key, value in answers]
     yield from documents
     words = list(dict.fromkeys(word for _, value in answers for word in _spell_answer(value)))

@@ -17,9 +17,8 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.places import find_resource_folder
 
 _Row = TypeVar("_Row")
-ANY_KEY = (
-    "*"  # in place of the key of a list: the mappings of the root are the cases, by their names
-)
+# In place of the key of a list: the mappings of the root are the cases, by their names.
+ANY_KEY = "*"
 # Fields of a question that a table may fill beside its id and input.
 QUESTION_FIELDS = (
     "expected",

@@ -15,10 +15,9 @@ from evalstore.release.references import find_working_rows
 from evalstore.store import ArtifactStore, Release
 
 # One expression a kind, tried where its first letters are found: most rows name no artifact at all.
-_MENTIONS = {
-    first: re.compile(rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?" % first)
-    for first in (f"{kind}/".encode() for kind in Kind)
-}
+_MENTION = rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?"
+_FIRST_LETTERS = [f"{kind}/".encode() for kind in Kind]
+_MENTIONS = {first: re.compile(_MENTION % first) for first in _FIRST_LETTERS}
 # Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a
 # reference.
 _HIDING = re.compile(rb"\\[xuU/\r\n]")

@@ -154,19 +154,13 @@ def write_release_files(
     watched = (*paths, store.prefix + SETTINGS_FILE)
     committed = _find_entries(store.objects, checkout.tip, watched)
     blobs, contents = write_blobs(repository, store, files)
-    changes = tuple(
-        FileChange(
-            path,
-            committed[path].mode if path in committed else REGULAR_MODE,
-            kept,
-            file.before,
-            checkout.index.blobs.get(path),
-            worked,
-        )
-        for path, (kept, worked), file in zip(paths, blobs, files, strict=True)
-    )
+    changes: list[FileChange] = []
+    for path, (kept, worked), file in zip(paths, blobs, files, strict=True):
+        mode = committed[path].mode if path in committed else REGULAR_MODE
+        staged = checkout.index.blobs.get(path)
+        changes.append(FileChange(path, mode, kept, file.before, staged, worked))
     return ReleaseDraft(
-        checkout.branch, changes, contents, committed, watched, messages, checkout.index
+        checkout.branch, tuple(changes), contents, committed, watched, messages, checkout.index
     )
 
 

@@ -89,10 +89,11 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
 
 def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
     """Return the entries that the index gets for the files of a bump."""
-    return {
-        change.path: StagedEntry(TreeEntry(change.mode, change.blob), change.staged)
-        for change in changes
-    }
+    entries: dict[str, StagedEntry] = {}
+    for change in changes:
+        entry = TreeEntry(change.mode, change.blob)
+        entries[change.path] = StagedEntry(entry, change.staged)
+    return entries
 
 
 def stage_files(
@@ -205,11 +206,9 @@ def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
         return False
     # git writes loose refs one by one, so that a kill may leave tags without their branch, or
     # without each other.
-    missing = [
-        update
-        for update in list_tag_updates(journal)
-        if update not in made and current.get(update.name) == update.old and update.new not in lost
-    ]
+    unmade = (update for update in list_tag_updates(journal) if update not in made)
+    unmoved = (update for update in unmade if current.get(update.name) == update.old)
+    missing = [update for update in unmoved if update.new not in lost]
     _update_refs(
         repository,
         missing

@@ -18,11 +18,9 @@ def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], writte
     file with the same time a second later belongs to nobody.
     """
     note_time = written.stat().st_mtime_ns
-    suspects = [
-        (path, identity)
-        for path in _list_lock_paths(repository, refs)
-        if (identity := _identify_file(path)) and identity[1] >= note_time
-    ]
+    paths = _list_lock_paths(repository, refs)
+    found = zip(paths, map(_identify_file, paths), strict=True)
+    suspects = [(path, one) for path, one in found if one and one[1] >= note_time]
     if suspects:
         time.sleep(1.0)  # a live git may hold a lock on a ref for milliseconds
     for path, identity in suspects:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff import Diff, Profile
+from evalstore.diff import Diff, Profile, Side
 from evalstore.errors import EvalstoreError, Place, UnreleasedError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.progress import Watch
@@ -252,14 +252,12 @@ def _is_last(changes: StoreChanges, diff: Diff) -> bool:
 
 
 def _name_sides(diff: Diff, old: ComparedArtifact, new: ComparedArtifact) -> Diff:
-    names = (
-        name_side(side) if isinstance(side, Resolved) else known.ref
-        for side, known in ((old, diff.old), (new, diff.new))
-    )
-    before, after = (
-        replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True)
-    )
+    before, after = _rename_side(diff.old, old), _rename_side(diff.new, new)
     return replace(diff, old=before, new=after)
+
+
+def _rename_side(side: Side, compared: ComparedArtifact) -> Side:
+    return replace(side, ref=name_side(compared)) if isinstance(compared, Resolved) else side
 
 
 def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple[str, ...]:

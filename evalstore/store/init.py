@@ -49,9 +49,8 @@ from evalstore.store.revisions import find_default_branch
 from evalstore.store.store_detection import find_stores
 
 _WRITTEN = (*MAPPED, "result")
-_CONFIG_NOTE = (
-    "evalstore/config"  # in the git directory; it holds something while git's config is written
-)
+# In the git directory; it holds something while git's config is written.
+_CONFIG_NOTE = "evalstore/config"
 
 
 class Pipeline(StrEnum):

@@ -123,10 +123,8 @@ class JointAnswers:
                 longer: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {}
                 for answers in _select_fitting(group, text.visible):
                     added = dict(zip(keys, answers, strict=True))
-                    parts = [
-                        numbers.setdefault(part, len(numbers))
-                        for part in self._list_parts(added, graders)
-                    ]
+                    found = self._list_parts(added, graders)
+                    parts = [numbers.setdefault(part, len(numbers)) for part in found]
                     for known, free in ways.items():
                         longer.setdefault(tuple(sorted((*known, *parts))), {**free, **added})
                 ways = longer

@@ -68,10 +68,8 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 def _change_presence(script: EditScript, token: str, edited: CheckState) -> Change:
     """Return the edit by which a question gives a check something to grade, or nothing any more."""
-    old, new = (
-        _UNGRADED if is_empty_check(side.params) else "graded"
-        for side in (script.current[token], edited)
-    )
+    sides = script.current[token], edited
+    old, new = (_UNGRADED if is_empty_check(side.params) else "graded" for side in sides)
     words = {"lack": "", "old": old, "new": new}
     decision = Decision(Certainty.BY_DEFINITION, "without a value of the question it has no score")
     return script.edit_check(

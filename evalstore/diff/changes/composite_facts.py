@@ -28,10 +28,10 @@ def attach_composite_facts(
 
 
 def _attach_facts(state: RubricState, known: Mapping[str, CompositeFacts]) -> RubricState:
-    checks = [
-        replace(check, rubrics=known) if check.grading.holds_rubric else check
-        for check in state.checks
-    ]
+    checks = list(state.checks)
+    for place, check in enumerate(checks):
+        if check.grading.holds_rubric:
+            checks[place] = replace(check, rubrics=known)
     return replace(state, checks=tuple(checks))
 
 

@@ -307,10 +307,9 @@ def _pair_near(
 ) -> dict[int, int]:
     if len(left) * len(right) > COMPARED.near_pairs:
         return {}
-    likeness = {
-        (one, other): _compare_texts(old[one]["text"], new[other]["text"])
-        for one, other in product(left, right)
-    }
+    likeness: dict[tuple[int, int], float] = {}
+    for one, other in product(left, right):
+        likeness[one, other] = _compare_texts(old[one]["text"], new[other]["text"])
     near = [pair for pair in likeness if likeness[pair] >= NEAR_WORDS]
     pairs: dict[int, int] = {}
     for one, other in sorted(near, key=lambda pair: (-likeness[pair], *pair)):

@@ -10,6 +10,8 @@ from evalstore.diff.deciders.unmoved import prove_by_enumeration, prove_weightle
 from evalstore.diff.rules import checks, dataset, judge, rubric, shared
 from evalstore.versions import Bump
 
+_AREAS = (shared, rubric, checks, judge, dataset)
+
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
     """Return a row with what follows from it: its mirror, and no direction if nothing moves.
@@ -29,7 +31,5 @@ def _complete_row(rule: ChangeRule) -> ChangeRule:
 
 
 RULES: Mapping[str, ChangeRule] = {
-    rule.id: _complete_row(rule)
-    for area in (shared, rubric, checks, judge, dataset)
-    for rule in area.ROWS
+    rule.id: _complete_row(rule) for area in _AREAS for rule in area.ROWS
 }

@@ -23,9 +23,8 @@ from evalstore.migration.suites.suite_names import SuiteFacts, choose_suite_ids
 from evalstore.model import Kind
 
 _TAIL = 6  # parts of a path
-_FEW = (
-    8  # suites with one key, whose questions are compared: with all of them it would be quadratic
-)
+# Suites with one key, whose questions are compared: with all of them it would be quadratic.
+_FEW = 8
 SuiteKey = Callable[[SuiteFacts], Any]
 
 

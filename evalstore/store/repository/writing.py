@@ -146,11 +146,11 @@ def write_tags(
     """
     tagger = read_committer(objects, commit)
     head = b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s"
-    texts = [
-        head % (commit.encode(), name.encode(), tagger, message.encode())
-        for name, message in messages.items()
-    ]
-    oids = write_objects(git, [("tag", text) for text in texts], hex_digits=len(commit))
+    tags: list[tuple[str, bytes]] = []
+    for name, message in messages.items():
+        text = head % (commit.encode(), name.encode(), tagger, message.encode())
+        tags.append(("tag", text))
+    oids = write_objects(git, tags, hex_digits=len(commit))
     return dict(zip(messages, oids, strict=True))
 
 

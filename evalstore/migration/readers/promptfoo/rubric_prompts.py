@@ -55,10 +55,10 @@ def draft_own_prompt(
     ours_by_name = {name: places.get(name) or f"own_{name}" for _, name in pieces if name}
     if _OUTPUT not in ours_by_name.values():
         raise UnsayableError("its prompt does not show the output")
-    template = "".join(
-        escape_literal(words) + (f"{{{{ {ours_by_name[name]} }}}}" if name else "")
-        for words, name in pieces
-    )
+    template = ""
+    for words, name in pieces:
+        place = f"{{{{ {ours_by_name[name]} }}}}" if name else ""
+        template += escape_literal(words) + place
     # A variable of a test must not hide one that every template has.
     own = ((theirs, name) for theirs, name in ours_by_name.items() if theirs not in places)
     filled = {name: fill_text(f"{{{{ {theirs} }}}}", variables) for theirs, name in own}
