@@ -46,6 +46,20 @@ _JUDGE_PARAMETERS = (
     "max_calls",
     "cache",
 )
+_TIMEOUT, _COUNT, _JOBS = (
+    NumberRange(min=0, min_open=True),
+    click.IntRange(min=0),
+    click.IntRange(1, 256),
+)
+# What evalstore.yaml may say under `judge` -> the option that wins over it, and its type there.
+_IN_FILE: Mapping[str, tuple[str, tuple[type, ...], str]] = {
+    "url": ("judge_url", (str,), "a text"),
+    "model": ("judge_model", (str,), "a text"),
+    "timeout": ("judge_timeout", (int, float, Decimal), "a number"),
+    "retries": ("judge_retries", (int,), "a whole number"),
+    "jobs": ("judge_jobs", (int,), "a whole number"),
+    "max_calls": ("max_calls", (int,), "a whole number"),
+}
 
 
 class StoppedError(EvalstoreError):
@@ -65,11 +79,6 @@ def _add_setting(name: str, **attributes: Any) -> Callable[[_F], _F]:
     )
 
 
-_TIMEOUT, _COUNT, _JOBS = (
-    NumberRange(min=0, min_open=True),
-    click.IntRange(min=0),
-    click.IntRange(1, 256),
-)
 _OPTIONS = (
     _add_setting("judge-url", metavar="URL"),
     _add_setting("judge-key", metavar="KEY"),
@@ -82,15 +91,6 @@ _OPTIONS = (
     click.option("--fresh", cls=JudgeOption, is_flag=True),
     click.option("--offline", cls=JudgeOption, is_flag=True),
 )
-# What evalstore.yaml may say under `judge` -> the option that wins over it, and its type there.
-_IN_FILE: Mapping[str, tuple[str, tuple[type, ...], str]] = {
-    "url": ("judge_url", (str,), "a text"),
-    "model": ("judge_model", (str,), "a text"),
-    "timeout": ("judge_timeout", (int, float, Decimal), "a number"),
-    "retries": ("judge_retries", (int,), "a whole number"),
-    "jobs": ("judge_jobs", (int,), "a whole number"),
-    "max_calls": ("max_calls", (int,), "a whole number"),
-}
 
 
 def add_judge_options(function: _F) -> _F:

@@ -24,6 +24,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _LEAST_WIDTH = 16  # of a last column that is worth wrapping
 _GAP = "  "  # between two columns
 _NO_BREAK = "\x00"  # for a blank: no printable text has it
+_NO_COLOURS: Mapping[Part, str] = {}
 
 
 class Part(StrEnum):
@@ -64,7 +65,6 @@ _LEADS: Mapping[str, Part] = {
     "note": Part.HINT,
     "next": Part.QUIET,
 }
-_NO_COLOURS: Mapping[Part, str] = {}
 
 
 class Screen(NamedTuple):

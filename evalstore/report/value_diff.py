@@ -18,9 +18,8 @@ _VALUE_CONTEXT = 1  # lines around a change of a value
 _CONTEXT_CHARACTERS = 16  # characters before the first difference of two long lines
 _READ_LIMIT = 400  # lines of each side that are compared: the time grows with their product
 _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
-_COMPARED_LIMIT = (
-    2000  # lines that are compared; of more, all old lines are removed and all new ones added
-)
+# Lines that are compared; of more, all old lines are removed and all new ones added.
+_COMPARED_LIMIT = 2000
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
 _HUNK = re.compile(r"([-+])([0-9]+)")
 

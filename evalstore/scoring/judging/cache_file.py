@@ -42,9 +42,8 @@ LAST_NUMBER_QUERIES = {
     ALL_REPLIES: "SELECT coalesce(max(number), 0) FROM kept_reply",
 }
 INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PATIENCE = (
-    60.0  # seconds for other processes to finish their writes; each takes about a millisecond
-)
+# Seconds for other processes to finish their writes; each takes about a millisecond.
+_PATIENCE = 60.0
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
 _SIDE_FILES = ("-journal", "-wal", "-shm")
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"

@@ -32,25 +32,24 @@ from urllib3.util.connection import create_connection
 
 from evalstore.scoring.judging.deadline import EXCHANGE
 
-_LONGEST_CONNECT = (
-    10.0  # seconds: a model may take longer, but not the endpoint to accept a connection
-)
+# Seconds: a model may take longer, but not the endpoint to accept a connection.
+_LONGEST_CONNECT = 10.0
 _AUTHORITIES = "SSL_CERT_FILE"  # as other programs read it
+_WORDS = {
+    RemoteDisconnected: "it hung up without a response",
+    IncompleteRead: "it hung up in the middle of a response",
+}
+Pools = PoolManager
+Response = BaseHTTPResponse
+TOO_SLOW = (SlowError, TimeoutError)
 
 
 class UnreachableError(Exception):
     """Nothing accepts a connection at the endpoint, or at its proxy."""
 
 
-Pools = PoolManager
-Response = BaseHTTPResponse
 UNREACHABLE = (UnreachableError, ProxyError, SSLError)
-TOO_SLOW = (SlowError, TimeoutError)
 BROKEN = (UnreachableError, HTTPError, OSError, UnicodeError)
-_WORDS = {
-    RemoteDisconnected: "it hung up without a response",
-    IncompleteRead: "it hung up in the middle of a response",
-}
 
 
 class _BoundSocket(socket.socket):

@@ -19,9 +19,9 @@ _MAY_BE_EMPTY = {
     "content_filter",
     REFUSAL_FINISH,
 }  # such a reply is complete without a text
-LONGEST_REQUESTED_WAIT = (
-    600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
-)
+# Seconds; an endpoint that asks for more has a limit by the hour or by the day.
+LONGEST_REQUESTED_WAIT = 600
+_MOST_COST = 1 << 40  # of one answer, in whatever unit
 _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
 _URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
 _NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
@@ -31,9 +31,8 @@ class FailureEffect(StrEnum):
     """What a failed call says about the calls after it."""
 
     STOP_ALL = "stop"  # every call would fail in the same way
-    STOP_IF_FIRST = (
-        "doubt"  # as above before the first reply; after it, only this prompt is refused
-    )
+    # As above before the first reply; after it, only this prompt is refused.
+    STOP_IF_FIRST = "doubt"
     SKIP = "pass"  # only this call fails
     RETRY = "again"  # this call may succeed in a moment
 
@@ -65,7 +64,6 @@ _STATUS_MEANINGS = {  # status -> meaning, effect, hint
     425: ("is not ready", FailureEffect.RETRY, None),
     429: ("received too many requests", FailureEffect.RETRY, "send fewer at once"),
 }
-_MOST_COST = 1 << 40  # of one answer, in whatever unit
 _OTHER_REFUSAL = ("refuses the request", FailureEffect.SKIP, None)
 _SERVER_ERROR = ("fails", FailureEffect.RETRY, None)
 _NO_QUOTA = (

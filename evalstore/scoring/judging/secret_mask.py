@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 _MASK = "[key]"
-_LEAST_LENGTH = (
-    8  # characters of a key that is one; servers without keys are given a word, as in `none`
-)
+# Characters of a key that is one; servers without keys are given a word, as in `none`.
+_LEAST_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
