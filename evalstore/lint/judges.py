@@ -37,9 +37,8 @@ from evalstore.text import SHORT_DIGEST
 _KNOWN_TAGS = (
     "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
 )
-LEAST_ROWS = (
-    30  # below it a rate of half of the rows is known to no better than a quarter up or down
-)
+# Below it a rate of half of the rows is known to no better than a quarter up or down.
+LEAST_ROWS = 30
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
     ScoreType.BINARY: "verdict: pass, fail, yes, no, true, false, 1 or 0",

@@ -20,9 +20,8 @@ from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 # there names the place.
 _PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
 _CONTAINERS = (dict, list)
-_NOTED_KEYS = (
-    20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
-)
+# Of one mapping: a file of a megabyte can have 90,000, and each is compared with all others.
+_NOTED_KEYS = 20
 # A value may have a type as JSON Schema names it -> the classes of Python.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),

@@ -15,9 +15,8 @@ from evalstore.statistics.student import compute_student_middle
 
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
-FEWEST_ANCHORS = (
-    5  # of fewer, one more would move their mean by as much as what is estimated from it
-)
+# Of fewer, one more would move their mean by as much as what is estimated from it.
+FEWEST_ANCHORS = 5
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it

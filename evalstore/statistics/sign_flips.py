@@ -20,9 +20,8 @@ from evalstore.statistics.paired_mean import Unit
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
 SAMPLED_FLIPS = 4000
-_DRAWN_SIZES = (
-    200  # the sum of all smaller moves is drawn as one, from the normal distribution that it has
-)
+# The sum of all smaller moves is drawn as one, from the normal distribution that it has.
+_DRAWN_SIZES = 200
 _SERIES_FROM = 16
 
 

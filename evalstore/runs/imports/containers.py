@@ -1,7 +1,7 @@
-"""Tells what contains a file's rows (archive, object, lines, table) and their keys, and reads them.
+"""Tells what contains a file's rows, and their keys, and reads them.
 
-A row stands on a line, in an array, in a list of a document, or in a table: whoever knows a format
-says how one row is read, and not what holds it.
+That is an archive, an object, lines or a table. A row stands on a line, in an array, in a list of a
+document, or in a table: whoever knows a format says how one row is read, and not what holds it.
 """
 
 from __future__ import annotations

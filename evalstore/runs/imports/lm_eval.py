@@ -1,9 +1,9 @@
-"""Reads samples of lm-evaluation-harness (`samples_TASK_TIME.jsonl`): a document and filter a line.
+"""Reads samples of lm-evaluation-harness (`samples_TASK_TIME.jsonl`).
 
-The output is the first response. Where the model was asked for likelihoods, it is the continuation
-that is likeliest of several, or the only one if the model would say it; else there is none. The
-score is that of the first of the `metrics` that a line names. A line for each filter makes several
-configurations of one file. Measured with lm_eval 0.4.13.
+A line has a document and a filter. The output is the first response. Where the model was asked for
+likelihoods, it is the continuation that is likeliest of several, or the only one if the model would
+say it; else there is none. The score is that of the first of the `metrics` that a line names. A
+line for each filter makes several configurations of one file. Measured with lm_eval 0.4.13.
 """
 
 from __future__ import annotations
