@@ -41,7 +41,10 @@ def compare_words(old: str, new: str, width: int = 0) -> str:
 
 @lru_cache(maxsize=32)
 def _align_words(old: str, new: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[_Step, ...]]:
-    """Return the words of both texts and where they differ; a finding's texts are compared often."""
+    """Return the words of both texts and where they differ.
+
+    The texts of a finding are compared several times.
+    """
     before, after = (tuple(make_printable(word) for word in text.split()) for text in (old, new))
     return before, after, tuple(_find_steps(before, after))
 

@@ -154,7 +154,7 @@ class _AlikeQuestions(NamedTuple):
 
 @dataclass(slots=True)
 class _Counted:
-    """How many questions are alike, and those of them that are named first where all moved as far."""
+    """How many questions are alike, and the first ids of them: all of them moved as far."""
 
     times: int = 0
     first_ids: list[str] = field(default_factory=list)

@@ -109,7 +109,7 @@ def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTab
 
 
 def find_prompt_origin(judge: Mapping[str, Any], table: FormatTable) -> Any:
-    """Return what a judge of a format says of where its words are from; None where it says nothing."""
+    """Return what a judge of a format says of where its words are from, or None."""
     source = judge.get("x_source")
     if isinstance(source, dict) and source.get("format") == table.format:
         return source.get("prompt")
