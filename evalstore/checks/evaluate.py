@@ -117,10 +117,17 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
     return policy == "zero"
 
 
+def leaves_unscored(result: CheckResult) -> bool:
+    """Whether a result leaves its rubric without a score, whatever the policies say.
+
+    That is so where no check could grade the output or read the question.
+    """
+    return result.reason == OUTPUT_TOO_LONG or result.reason.startswith(QUESTION_BROKEN)
+
+
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    for result in results:
-        if result.reason == OUTPUT_TOO_LONG or result.reason.startswith(QUESTION_BROKEN):
-            return None, result.reason
+    if reason := next((one.reason for one in results if leaves_unscored(one)), ""):
+        return None, reason
     broken = [result.id for result in results if result.unscored is UnscoredReason.ERROR]
     if broken and scoring.errors == "fail":
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"

@@ -10,8 +10,10 @@ import pytest
 
 from evalstore.audits.edits.check_pins import insert_check_pins, remove_check_pins, remove_rubric_pins
 from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits
+from evalstore.audits.edits.rubric_plan import PlannedRubric
 from evalstore.checks import evaluate
-from evalstore.model import Rubric, read_rubric
+from evalstore.checks.evaluate import OUTPUT_TOO_LONG
+from evalstore.model import CheckResult, Rubric, UnscoredReason, Verdict, read_rubric
 
 CALM = {"id": "calm", "kind": "must_not_contain", "values": ["!"]}
 POLITE = {"id": "polite", "kind": "must_contain_any", "values": ["please"]}
@@ -169,3 +171,12 @@ def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> Non
     assert RubricPart("weight", "loud") in found.fixed
     for text in ("please", "!", "moreover please!"):
         assert [evaluate(end, text).score for end in whole(found)] == [evaluate(end, text).score for end in (old, new)]
+
+
+def test_an_output_that_is_too_long_shares_no_score_with_a_check_that_gave_up() -> None:
+    planned = PlannedRubric(find_edits([rubric(CALM, errors="zero")]), 0, [], 0)
+    scores = []
+    for reason in ("it gave up", OUTPUT_TOO_LONG, "it gave up"):
+        failed = CheckResult("calm", "must_not_contain", None, Verdict.UNSCORED, reason, UnscoredReason.ERROR)
+        scores.append(planned.combine_cell(0, [failed])[0])
+    assert scores == [0, None, 0]
