@@ -27,7 +27,7 @@ from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_serv
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, can_be_replayed
 from evalstore.audits.values import Price
 from evalstore.checks import find_check_kind
-from evalstore.checks.evaluate import apply_threshold, leaves_unscored
+from evalstore.checks.evaluate import apply_threshold, is_never_scored
 from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import (
@@ -162,7 +162,7 @@ def _read_answer(result: CheckResult | None) -> Hashable:
     Hashes of fractions take their time.
     """
     if result is None or result.score is None:
-        return result and (result.unscored, leaves_unscored(result))
+        return result and (result.unscored, is_never_scored(result))
     return result.score.as_integer_ratio(), result.verdict
 
 

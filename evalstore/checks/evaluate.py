@@ -117,7 +117,7 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
     return policy == "zero"
 
 
-def leaves_unscored(result: CheckResult) -> bool:
+def is_never_scored(result: CheckResult) -> bool:
     """Whether a result leaves its rubric without a score, whatever the policies say.
 
     That is so where no check could grade the output or read the question.
@@ -126,7 +126,7 @@ def leaves_unscored(result: CheckResult) -> bool:
 
 
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    if reason := next((one.reason for one in results if leaves_unscored(one)), ""):
+    if reason := next((one.reason for one in results if is_never_scored(one)), ""):
         return None, reason
     broken = [result.id for result in results if result.unscored is UnscoredReason.ERROR]
     if broken and scoring.errors == "fail":

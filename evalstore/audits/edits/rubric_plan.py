@@ -33,7 +33,7 @@ from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, FactorName, Origin
 from evalstore.checks import combine_results
-from evalstore.checks.evaluate import leaves_unscored
+from evalstore.checks.evaluate import is_never_scored
 from evalstore.model import (
     Artifact,
     Check,
@@ -241,7 +241,7 @@ def _read_outcome(result: CheckResult) -> tuple[object, ...]:
     Hashes of fractions and enums take their time.
     """
     if result.score is None:
-        return result.id, result.unscored is UnscoredReason.ERROR, leaves_unscored(result)
+        return result.id, result.unscored is UnscoredReason.ERROR, is_never_scored(result)
     return result.id, result.score.as_integer_ratio(), result.verdict is Verdict.PASS
 
 
