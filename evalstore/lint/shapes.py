@@ -42,6 +42,7 @@ _PROGRAM_HINT = (
     "ai_eval runs it, and evalstore does not: `evalstore migrate FILE` keeps it under `x_unmapped`"
 )
 # Parts that are checked without the document around them, by name: the schema that defines each.
+_SHORT_WORD = 3  # letters: two such words may be opposites, and differ by two slips
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
 # What another rule says better: (the last key of the pointer, the schema's keyword).
@@ -126,7 +127,15 @@ def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None
     guess = find_only_near(kind, tuple(kinds)) if isinstance(kind, str) else None
+    if guess and _has_other_short_word(kind, guess):
+        guess = None
     return suggest_name(kind, kinds, f"the kinds are {list_names(kinds)}"), guess
+
+
+def _has_other_short_word(name: str, guess: str) -> bool:
+    """Whether a word of a few letters has others: `all` is no slip for `any`, and `ayn` is one."""
+    pairs = zip(name.split("_"), guess.split("_"), strict=False)
+    return any(sorted(word) != sorted(other) and len(other) <= _SHORT_WORD for word, other in pairs)
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

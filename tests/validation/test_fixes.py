@@ -113,6 +113,12 @@ def test_what_has_several_answers_is_left_alone(cli: Cli, folder: Path, text: st
     assert fix(cli, folder, text) == text
 
 
+def test_a_kind_that_would_demand_the_opposite_is_left(cli: Cli, folder: Path) -> None:
+    text = rubric("  - {kind: must_contain_all, values: [a, b]}\n")
+    assert fix(cli, folder, text) == text
+    assert "must_contain_any" in fix(cli, folder, text.replace("must_contain_all", "must_contian_any"))
+
+
 def test_a_key_that_may_be_a_note_of_a_question_needs_the_right_type(cli: Cli, folder: Path) -> None:
     (folder / "rubrics").mkdir()
     (folder / "rubrics/tone.yaml").write_text(rubric(CHECK))
