@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 _LARGEST = Decimal(10**18)  # what is counted is less
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,40})?")
 _MOST_PLACES = 40  # decimals of a number, so that every one is written in a line
 
 
@@ -36,8 +38,12 @@ def read_measures(record: Mapping[str, Any]) -> Measures:
 
 
 def read_measure(value: Any) -> Decimal | None:
-    """Return a number of 0 or more; None for what is not one, and for one beyond all measure."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    """Return a number of 0 or more; None for what is not one, and for one beyond all measure.
+
+    A cell of a table is a text, so a text that is a plain number is one, too.
+    """
+    is_plain_text = isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value)
+    if isinstance(value, bool) or not (is_plain_text or isinstance(value, int | float | Decimal)):
         return None
     number = Decimal(str(value))
     if not number.is_finite() or not 0 <= number < _LARGEST:

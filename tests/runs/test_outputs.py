@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ Lines = Callable[..., Path]
 def test_lines_keep_their_order_and_know_where_they_stand(lines: Lines) -> None:
     found = read_outputs(lines({"id": "b", "output": "1"}, b"", b" \r", {"id": "a", "output": "2", "more": [1]}))
     assert list(found) == [StoredOutput("b", Output("1"), 1), StoredOutput("a", Output("2"), 4)]
+
+
+def test_numbers_of_a_table_are_texts_and_read_as_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.csv"
+    path.write_text("id,output,latency_ms,cost_usd\na,hi,120,0.5\nb,hi,-5,much\n")
+    found = [one.output.measures.recorded for one in read_outputs(path) if isinstance(one, StoredOutput)]
+    assert found == [{"latency_ms": 120, "cost_usd": Decimal("0.5")}, {}]
 
 
 @pytest.mark.parametrize(
