@@ -42,7 +42,8 @@ _PROGRAM_HINT = (
     "ai_eval runs it, and evalstore does not: `evalstore migrate FILE` keeps it under `x_unmapped`"
 )
 # Parts that are checked without the document around them, by name: the schema that defines each.
-_SHORT_WORD = 3  # letters: two such words may be opposites, and differ by two slips
+# Two words of so few letters may be opposites, and yet differ by two slips; a slip keeps two letters.
+_SHORT_WORD, _SHARED_LETTERS = 3, 2
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
 # What another rule says better: (the last key of the pointer, the schema's keyword).
@@ -133,9 +134,10 @@ def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
 
 
 def _has_other_short_word(name: str, guess: str) -> bool:
-    """Whether a word of a few letters has others: `all` is no slip for `any`, and `ayn` is one."""
+    """Whether a word of a few letters has hardly any of them: `all` is no slip for `any`."""
     pairs = zip(name.split("_"), guess.split("_"), strict=False)
-    return any(sorted(word) != sorted(other) and len(other) <= _SHORT_WORD for word, other in pairs)
+    short = ((word, other) for word, other in pairs if word != other and len(other) <= _SHORT_WORD)
+    return any(len({*word} & {*other}) < _SHARED_LETTERS for word, other in short)
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:
