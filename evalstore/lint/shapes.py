@@ -41,9 +41,9 @@ _PROGRAM_KINDS, _BUNDLES = frozenset({"command", "score_delta"}), "applicable_bu
 _PROGRAM_HINT = (
     "ai_eval runs it, and evalstore does not: `evalstore migrate FILE` keeps it under `x_unmapped`"
 )
-# Parts that are checked without the document around them, by name: the schema that defines each.
-# Two words of so few letters may be opposites, and yet differ by two slips; a slip keeps two letters.
+# Words of so few letters may be opposites and differ by two slips; a slip keeps as many letters.
 _SHORT_WORD, _SHARED_LETTERS = 3, 2
+# Parts that are checked without the document around them, by name: the schema that defines each.
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
 # What another rule says better: (the last key of the pointer, the schema's keyword).
