@@ -180,7 +180,7 @@ class Extraction:
     remainder of the file. `drafts` are judges and inner rubrics, each before the drafts that refer
     to it. A head or a question with its own `x_source` is restored by its reader; for all others
     the remainder is stored. `is_run`: the store keeps the file unchanged as a run, so that no
-    remainder is needed.
+    remainder is needed. `is_refused`: the file is refused as a whole, and its notes say why.
     """
 
     dialect: str
@@ -189,6 +189,7 @@ class Extraction:
     drafts: tuple[ArtifactDraft, ...] = ()
     notes: tuple[MigrationNote, ...] = ()
     is_run: bool = False
+    is_refused: bool = False
 
     @property
     def name(self) -> str:

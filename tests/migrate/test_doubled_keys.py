@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from evalstore.documents import read_legacy_json, read_legacy_yaml
@@ -77,3 +79,19 @@ def test_a_row_of_json_lines_says_its_line(tmp_path: Path) -> None:
     report = migrate(source, into=tmp_path / "store")
     assert [entry.target for entry in report.entries] == ["datasets/rows.yaml#1", "datasets/rows.yaml#2"]
     assert "duplicate key 'id', on line 2: the last counts" in report.entries[1].reasons
+
+
+REFUSED = {
+    "promptfoo": ("prompts: [a]\nproviders: [b]\nprompts: ['{{q}}']\ntests: [{vars: {q: a}}]\n", "duplicate key: the"),
+    "ai_eval": ("id: j\nversion: x\ntemplate: '{{ output }}'\nid: k\n", "version is not text"),
+}
+
+
+@pytest.mark.parametrize("format_", REFUSED)
+def test_no_key_counts_in_a_file_that_is_refused_as_a_whole(format_: str, cli: Any, tmp_path: Path) -> None:
+    text, why = REFUSED[format_]
+    (tmp_path / "source.yaml").write_text(text)
+    ran = cli("-C", tmp_path, "migrate", "source.yaml", "--from", format_, "--format", "json")
+    (entry,) = json.loads(ran.out)["entries"]
+    assert (ran.code, entry["outcome"]) == (1, "refused")
+    assert entry["reason"].startswith(why)

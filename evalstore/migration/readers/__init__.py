@@ -54,10 +54,10 @@ _SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
     """Return an extraction with a remark on each case that has a key twice.
 
-    Such keys elsewhere have notes.
+    Such keys elsewhere have notes. Of a file that is refused as a whole no key counts.
     """
     files = [document, *(case.document for case in extraction.cases if case.document)]
-    if not any(file.doubled for file in files):
+    if extraction.is_refused or not any(file.doubled for file in files):
         return extraction
     # By identity: two companion files may have equal contents.
     places = {(id(case.document or document), case.pointer) for case in extraction.cases}
