@@ -5,8 +5,7 @@ OLDEST ?= $(shell for minor in 11 12 13 14; do command -v python3.$$minor && bre
 NEWEST ?= $(shell for minor in 14 13 12 11; do command -v python3.$$minor && break; done || echo $(PYTHON))
 TESTS ?= tests
 BIN := .venv/bin
-# One more than there are processors: a test often waits for git, a server or a browser.
-JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
+JOBS ?= auto
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal -q  # neighbours share what one of them has built
 UV := UV_FIND_LINKS="$$PIP_FIND_LINKS" .venv/uv/bin/uv
 QUICK := project ground checks cli schema api
@@ -46,8 +45,8 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python -m tests.diff.rule_sets --check
 	$(BIN)/python -m tests.project.generate --check
 
-sockets: .venv/dev.stamp .venv/sockets.stamp .venv/training.stamp .venv/bridges.stamp .venv/node.stamp  ## the programs that evalstore plugs into, which `make test` tries, and those whose files it reads, tried here
-	$(PYTEST) -m slow tests/integrations/test_bridges.py
+sockets: .venv/dev.stamp .venv/sockets.stamp .venv/training.stamp .venv/bridges.stamp .venv/node.stamp  ## the programs that evalstore plugs into, and those whose files it reads, installed aside and tried
+	$(PYTEST) -m slow tests/integrations/test_programs.py tests/integrations/test_bridges.py
 
 docs: .venv/docs.stamp .venv/run.stamp  ## the site of docs/, in dist/site; a broken link ends it
 	rm -rf dist/demo dist/samples

@@ -16,11 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv/sockets/bin/python"
-SCRIPTS = [
-    # PyTorch alone takes as long as all others.
-    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem.startswith("trl") else [])
-    for path in sorted(Path(__file__).with_name("sockets").glob("*.py"))
-]
+SCRIPTS = sorted(Path(__file__).with_name("sockets").glob("*.py"))
 FIND = "import sys; from importlib.util import find_spec; sys.exit(find_spec(sys.argv[1]) is None)"
 # Nothing is sent or looked up, and nothing is shown on a page.
 QUIET = {
@@ -34,7 +30,8 @@ QUIET = {
 pytestmark = pytest.mark.process
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.slow  # each takes ten seconds to load: `make sockets` tries them
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_the_newest_release_takes_its_socket(script: Path, repo: Path, tmp_path: Path) -> None:
     library = script.stem.partition("_")[0]
     if not PYTHON.exists() or run([str(PYTHON), "-c", FIND, library], tmp_path).returncode:
