@@ -56,7 +56,12 @@ def draw_text(random: Random) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "draw"), [pytest.param("php_lint", draw_php, marks=pytest.mark.slow), ("format", draw_format), ("markdown_structure", draw_markdown)]
+    ("kind", "draw"),
+    [
+        pytest.param("php_lint", draw_php, marks=pytest.mark.slow),
+        ("format", draw_format),
+        ("markdown_structure", draw_markdown),
+    ],
 )
 def test_every_output_answers_in_a_way_that_is_listed(kind: str, draw: Callable[[Random], Params]) -> None:
     random = Random(f"traits of {kind}")  # noqa: S311  # not for secrets
