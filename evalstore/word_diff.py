@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import NamedTuple
 
 from evalstore.text import make_printable
@@ -31,22 +30,13 @@ def compare_words(old: str, new: str, width: int = 0) -> str:
     Texts with the same words differ in their white space alone. Of words that stay, those next to
     an edit are shown: fewer of them where all of it then fits `width`.
     """
-    before, after, steps = _align_words(old, new)
+    before, after = ([make_printable(word) for word in text.split()] for text in (old, new))
     if before == after:
         shown = _shorten_run(before, _REACHES[0], is_first=False, is_last=False)
         return f"{shown} {WHITE_SPACE}"
+    steps = list(_find_steps(before, after))
     lines = [" ".join(filter(None, _mark_words(before, after, steps, reach))) for reach in _REACHES]
     return next((line for line in lines if not width or len(line) <= width), lines[-1])
-
-
-@lru_cache(maxsize=32)
-def _align_words(old: str, new: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[_Step, ...]]:
-    """Return the words of both texts and where they differ.
-
-    The texts of a finding are compared several times.
-    """
-    before, after = (tuple(make_printable(word) for word in text.split()) for text in (old, new))
-    return before, after, tuple(_find_steps(before, after))
 
 
 def is_reworded(old: object, new: object) -> bool:
