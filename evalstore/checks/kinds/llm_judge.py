@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
@@ -32,6 +33,18 @@ from evalstore.model.question_params import find_question_key
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """How often each judge is asked about what, and how their answers make one score."""
+
+    samples: int
+    weights: Sequence[Fraction]  # one for each member of the jury
+    aggregate: str
+    threshold: Fraction
+    statements: Sequence[Statement]  # none: the output as a whole is judged
+    statement_aggregate: str
+
+
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
@@ -41,14 +54,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     `each`, all are asked about every statement, and `aggregate` makes one score of those of the
     statements; of one that weighs 0, a reply that cannot be read costs nothing.
     """
+    panel = _read_panel(params)
     variables = params.get("variables", {})
-    statements = _read_each(params)
-    weights = _read_weights(params)
-    samples = _read_sample_count(params)
-    names = [*variables, STATEMENT_VARIABLE] if statements else [*variables]
-    aggregate = _read_aggregate(params)
-    combine = AGGREGATES[aggregate]
-    threshold = parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
+    names = [*variables, STATEMENT_VARIABLE] if panel.statements else [*variables]
     judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
@@ -56,70 +64,68 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
             return grade_always(judge)
         judges.append(judge)
     if problem := (
-        _find_obstacle(aggregate, samples, weights, statements)
-        or _find_unread_statement(statements, judges)
-        or find_weight_problem(_read_statement_aggregate(params), statements)
+        _find_obstacle(panel)
+        or _find_unread_statement(panel.statements, judges)
+        or find_weight_problem(panel.statement_aggregate, panel.statements)
     ):
         return grade_always(grade_error(problem))
 
-    def combine_replies(scores: list[Fraction | None]) -> Fraction | None:
-        known = [score for score in scores if score is not None]
-        if len(known) < len(scores):
-            return None  # where one reply says that it is not applicable, there is no vote
-        # The answers come judge by judge, `samples` of each.
-        starts = range(0, len(known), samples)
-        means = [compute_mean_score(known[start : start + samples]) for start in starts]
-        votes = [JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)]
-        return combine(votes, threshold)
-
-    def combine_statements(scores: list[Fraction | None]) -> Fraction | None:
-        # And these statement by statement; those that are not applicable are left out.
-        replies = len(judges) * samples
-        starts = range(0, len(scores), replies)
-        means = [combine_replies(scores[start : start + replies]) for start in starts]
-        known = [
-            (one, mean) for one, mean in zip(statements, means, strict=True) if mean is not None
-        ]
-        asked, aggregate = [one for one, _ in known], _read_statement_aggregate(params)
-        if not asked or find_weight_problem(aggregate, asked):
-            return None
-        return build_statement_sum(aggregate, asked).compute([mean for _, mean in known])
-
     def ask(sample: Sample, texts: Mapping[str, str]) -> Iterator[JudgeAnswer]:
         for judge in judges:
-            yield from ask_judge(judge, sample, texts, context, times=samples)
+            yield from ask_judge(judge, sample, texts, context, times=panel.samples)
 
     def ask_about_statements(sample: Sample) -> Iterator[JudgeAnswer]:
-        for one in statements:
+        for one in panel.statements:
             for answer in ask(sample, {**variables, STATEMENT_VARIABLE: one.text}):
                 yield replace(answer, about=one.id, counts=bool(one.weight))
 
     def grade(sample: Sample) -> Grade:
-        if statements:
-            return grade_answers([*ask_about_statements(sample)], combine_statements)
-        return grade_answers([*ask(sample, variables)], combine_replies)
+        if panel.statements:
+            answers = [*ask_about_statements(sample)]
+            return grade_answers(answers, partial(_combine_statements, panel))
+        return grade_answers([*ask(sample, variables)], partial(_combine_replies, panel))
 
     return grade
 
 
+def _combine_replies(panel: _Panel, scores: Sequence[Fraction | None]) -> Fraction | None:
+    """Return the jury's score of one subject, from the replies judge by judge."""
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        return None  # where one reply says that it is not applicable, there is no vote
+    starts = range(0, len(known), panel.samples)
+    means = [compute_mean_score(known[start : start + panel.samples]) for start in starts]
+    votes = [JudgeVote(score, weight) for score, weight in zip(means, panel.weights, strict=True)]
+    return AGGREGATES[panel.aggregate](votes, panel.threshold)
+
+
+def _combine_statements(panel: _Panel, scores: Sequence[Fraction | None]) -> Fraction | None:
+    """Return one score of the replies, statement by statement.
+
+    A statement that is not applicable is left out.
+    """
+    replies = len(panel.weights) * panel.samples
+    asked, means = [], []
+    for index, statement in enumerate(panel.statements):
+        start = index * replies
+        mean = _combine_replies(panel, scores[start : start + replies])
+        if mean is not None:
+            asked.append(statement)
+            means.append(mean)
+    if not asked or find_weight_problem(panel.statement_aggregate, asked):
+        return None
+    return build_statement_sum(panel.statement_aggregate, asked).compute(means)
+
+
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the judges from being asked, equal members, and variables nothing reads."""
-    samples, weights, refs = (
-        _read_sample_count(params),
-        _read_weights(params),
-        _list_judge_refs(params),
-    )
-    statements = () if find_question_key(params.get("each")) else _read_each(params)
-    if problem := _find_obstacle(_read_aggregate(params), samples, weights, statements):
-        too_many = len(weights) * samples * max(1, len(statements)) > CALL_LIMIT
+    panel = _read_panel(params)
+    if problem := _find_obstacle(panel):
+        too_many = _count_calls(panel) > CALL_LIMIT
         pointer: Pointer = ("samples",) if too_many else ("jury", "members")
-        yield CheckProblem(
-            pointer,
-            problem,
-            "lower `samples`" if too_many else "give at least one member a weight above 0",
-            blocks=True,
-        )
-    if problem := find_weight_problem(_read_statement_aggregate(params), statements):
+        hint = "lower `samples`" if too_many else "give at least one member a weight above 0"
+        yield CheckProblem(pointer, problem, hint, blocks=True)
+    if problem := find_weight_problem(panel.statement_aggregate, panel.statements):
         yield CheckProblem(("each",), problem, "give a statement a weight above 0", blocks=True)
     if "aggregate" in params and "each" not in params:
         yield CheckProblem(
@@ -127,6 +133,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             "without `each` there is nothing to aggregate",
             "remove it, or add `each`",
         )
+    refs = _list_judge_refs(params)
     first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
         if first[ref] < index:
@@ -166,14 +173,28 @@ def _find_judge_inputs(params: Params) -> JudgeInputs:
     )
 
 
-def _find_obstacle(
-    aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]
-) -> str:
+def _read_panel(params: Mapping[str, Any]) -> _Panel:
+    """Return the panel of a check; statements that a question gives are not there yet."""
+    return _Panel(
+        samples=_read_sample_count(params),
+        weights=_read_weights(params),
+        aggregate=str(params["jury"]["aggregate"]) if "jury" in params else "mean",
+        threshold=parse_fraction(params.get("threshold", JUDGED_THRESHOLD)),
+        statements=_read_each(params),
+        statement_aggregate=str(params.get("aggregate", "mean")),
+    )
+
+
+def _count_calls(panel: _Panel) -> int:
+    return len(panel.weights) * panel.samples * max(1, len(panel.statements))
+
+
+def _find_obstacle(panel: _Panel) -> str:
     """Return why no reply could make a score; empty when one can."""
-    if (calls := len(weights) * samples * max(1, len(statements))) > CALL_LIMIT:
+    if (calls := _count_calls(panel)) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
-    if aggregate in WEIGHTED_AGGREGATES and not any(weights):
-        return f"the members' weights add up to 0, so there is no {aggregate}"
+    if panel.aggregate in WEIGHTED_AGGREGATES and not any(panel.weights):
+        return f"the members' weights add up to 0, so there is no {panel.aggregate}"
     return ""
 
 
@@ -190,11 +211,9 @@ def _find_unread_statement(statements: Sequence[Statement], judges: Sequence[Pre
 
 
 def _read_each(params: Mapping[str, Any]) -> tuple[Statement, ...]:
-    return read_statements(params["each"]) if "each" in params else ()
-
-
-def _read_statement_aggregate(params: Mapping[str, Any]) -> str:
-    return str(params.get("aggregate", "mean"))
+    if "each" not in params or find_question_key(params["each"]):
+        return ()
+    return read_statements(params["each"])
 
 
 def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:
@@ -206,10 +225,6 @@ def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:
 def _list_members(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
     return members
-
-
-def _read_aggregate(params: Mapping[str, Any]) -> str:
-    return str(params["jury"]["aggregate"]) if "jury" in params else "mean"
 
 
 def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
