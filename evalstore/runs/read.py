@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -133,60 +134,64 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
     library = get_mapping(value.get("eval_library"), "additional_details")
     details = get_mapping(first.get("score_details"), "details")
     source = get_mapping(first.get("source_data"), "additional_details")
+    read_json = partial(_read_embedded_json, place.file)
 
-    def read_embedded_json(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
-        if key not in holder:
-            return default
-        # As long as it is: a run of few questions of many names all others in one text.
-        text = require_text(holder, key).strip()
-        found, end = read_leading_value(text, 0, place.file)
-        if end == len(text) and isinstance(found, type(default)):
-            return found
-        raise ValueError(f"its `{key}` has another shape")
-
+    has_dataset = source.get("evalstore_dataset", "null") != "null"
+    dataset = read_json(source, "evalstore_dataset", {}) if has_dataset else None
+    id_ = require_text(value, "evaluation_id")
+    has_time = bool(value.get("evaluation_timestamp"))
     counts: dict[str, Any] = {
         name: read_count(details.get(f"evalstore_{name}", 0)) for name in COUNTS
     }
-    label, doubt = value.get("schema_version"), find_aggregate_doubt(value)
     return Run(
         path=path,
         samples=find_rows_file(value, path),
-        id=require_text(value, "evaluation_id"),
-        name=require_text(first, "evaluation_name")
-        if first
-        else require_text(value, "evaluation_id"),
-        at=require_text(
-            value,
-            "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp",
-        ),
+        id=id_,
+        name=require_text(first, "evaluation_name") if first else id_,
+        at=require_text(value, "evaluation_timestamp" if has_time else "retrieved_timestamp"),
         model=require_text(value["model_info"], "id"),
-        # A run without a dataset says `null`.
-        dataset=_read_used_artifact(read_embedded_json(source, "evalstore_dataset", {}))
-        if source.get("evalstore_dataset", "null") != "null"
-        else None,
-        rubrics=tuple(
-            map(_read_used_artifact, read_embedded_json(library, "evalstore_rubrics", []))
-        ),
-        judges=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_judges", []))),
+        dataset=None if dataset is None else _read_used_artifact(dataset),
+        rubrics=_read_used_artifacts(read_json(library, "evalstore_rubrics", [])),
+        judges=_read_used_artifacts(read_json(library, "evalstore_judges", [])),
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
         score=_result_score(results.get(SCORE, first)),
         pass_rate=_result_score(results[PASS_RATE]) if PASS_RATE in results else None,
-        checks=_read_summaries(read_embedded_json(details, "evalstore_checks", {})),
-        harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
+        checks=_read_summaries(read_json(details, "evalstore_checks", {})),
+        harness=_require_texts(read_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
         log_status=read_text_or(library, "evalstore_log_status"),
-        missing_outputs=_require_texts(
-            read_embedded_json(details, "evalstore_missing_outputs", {})
-        ),
-        notes=(
-            *map(str, read_embedded_json(details, "evalstore_notes", [])),
-            *([f"{path.name}: {doubt}"] if doubt else []),
-        ),
-        eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
+        missing_outputs=_require_texts(read_json(details, "evalstore_missing_outputs", {})),
+        notes=_read_notes(read_json(details, "evalstore_notes", []), value, path),
+        eee_version=_read_eee_version(value),
         rest_score=parse_exact_score(read_text_or(details, "evalstore_rest_score")),
         rest_pass_rate=parse_exact_score(read_text_or(details, "evalstore_rest_pass_rate")),
         **counts,
     )
+
+
+def _read_embedded_json(
+    file: str, holder: Mapping[str, Any], key: str, default: _Stored
+) -> _Stored:
+    """Return the JSON that a text of `holder` is, of the shape that `default` has."""
+    if key not in holder:
+        return default
+    # As long as it is: a run of few questions of many names all others in one text.
+    text = require_text(holder, key).strip()
+    found, end = read_leading_value(text, 0, file)
+    if end == len(text) and isinstance(found, type(default)):
+        return found
+    raise ValueError(f"its `{key}` has another shape")
+
+
+def _read_notes(recorded: Sequence[Any], value: Mapping[str, Any], path: Path) -> tuple[str, ...]:
+    """Return a run's own notes, and what is doubtful about its numbers."""
+    doubt = find_aggregate_doubt(value)
+    return (*map(str, recorded), *([f"{path.name}: {doubt}"] if doubt else []))
+
+
+def _read_eee_version(value: Mapping[str, Any]) -> str:
+    label = value.get("schema_version")
+    return (parse_label(label) if isinstance(label, str) else None) or ""
 
 
 def _result_score(result: Mapping[str, Any]) -> Fraction | None:
@@ -228,6 +233,10 @@ def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:
     if all(isinstance(part, str | None) for part in astuple(pinned)) and None not in required:
         return pinned
     raise ValueError("a part of a reference is not text")
+
+
+def _read_used_artifacts(values: Sequence[Mapping[str, Any]]) -> tuple[UsedArtifact, ...]:
+    return tuple(map(_read_used_artifact, values))
 
 
 def _require_texts(value: Mapping[str, Any]) -> dict[str, str]:
