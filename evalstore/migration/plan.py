@@ -74,6 +74,17 @@ class SourcePlan:
     behind: tuple[PinBehind, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _PlacedSource:
+    """A source whose artifacts have their ids; `run` is the path of the run it is kept as."""
+
+    batch: SuiteBatch
+    rubrics: Sequence[ArtifactDraft | None]  # one for each usable case
+    main: ArtifactDraft | None
+    run: str
+    files: dict[str, PlannedText]
+
+
 def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarget) -> SourcePlan:
     """Return the files of a source, merged with the store's; none where all cases are refused."""
     context = _find_stated_rubrics(context, target)
@@ -82,65 +93,77 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
     # never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
-        if extraction.dataset is None or any(
-            entry.outcome is MigrationOutcome.REFUSED for entry in entries
-        ):
+        is_refused = any(entry.outcome is MigrationOutcome.REFUSED for entry in entries)
+        if extraction.dataset is None or is_refused:
             return SourcePlan({}, entries)
     # Names go to a trial first: a source that is refused below must not use up any id.
     trial = target.names.start_trial()
     try:
-        stored_run = (
-            place.run or target.stored.find_run(legacy.file, legacy.sha256)
-            if extraction.is_run
-            else ""
-        )
-        run = (
-            trial.claim_run_path(stored_run or legacy.file, legacy.sha256)
-            if extraction.is_run
-            else ""
-        )
-        batch = _start_batch(context, place, replace(target, names=trial), run)
-        shares, drafts = _share_rubrics(context, batch)
-        rubrics = _place_drafts(context, batch, shares, drafts)
-        main = _place_main(context, batch, rubrics, shares)
-        if main and not run:
-            pinned = {
-                draft.ref: draft.value for draft in rubrics if draft and draft.kind is Kind.RUBRIC
-            }
-            check_restorable(
-                build_restorable(main, context),
-                pinned,
-                context.table,
-                {"": legacy.document, **context.companions},
-            )
-        # The size of the source decides whether rows get a separate file: it is stable when
-        # artifacts are edited.
-        size = sum(
-            len(document.text) for document in (legacy.document, *context.companions.values())
-        )
-        files = dict(
-            file for item in batch.planned for file in _plan_item(item, batch, context, size)
-        )
-        files |= (
-            {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)}
-            if run
-            else {}
-        )
+        placed = _place_source(context, place, replace(target, names=trial))
     except EvalstoreError as error:
-        return SourcePlan(
-            {}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}"))
-        )
+        reason = f"cannot be kept: {error.message}"
+        return SourcePlan({}, tuple(_refuse_source(extraction, legacy, reason)))
     # From here on the source is planned for good, and its ids are used.
     target.names.merge_trial(trial)
-    batch.settle_for_all()
-    stands = build_path(main) if main and (extraction.dataset or not run) else run or None
-    pairs = zip(extraction.usable_cases, rubrics, strict=True)
-    items = [
-        *_list_set_aside(extraction, legacy, stands, run or None),
-        *(_make_case_entry(case, rubric, stands, context) for case, rubric in pairs),
-    ]
-    items.sort(key=lambda entry: (entry.file, entry.line or 0))
-    return SourcePlan(files, tuple(items), stands, batch.claimed, tuple(_list_pins_behind(batch)))
+    placed.batch.settle_for_all()
+    stands = _find_standing_path(placed, extraction)
+    return SourcePlan(
+        placed.files,
+        tuple(_list_entries(context, placed, stands)),
+        stands,
+        placed.batch.claimed,
+        tuple(_list_pins_behind(placed.batch)),
+    )
+
+
+def _place_source(
+    context: SourceContext, place: SuiteIdentity, target: StoreTarget
+) -> _PlacedSource:
+    """Give every artifact of a source its id, and return the texts of all files.
+
+    Raises `EvalstoreError` where the source could not be given back from them.
+    """
+    extraction, legacy = context.extraction, context.legacy
+    run = ""
+    if extraction.is_run:
+        stored_run = place.run or target.stored.find_run(legacy.file, legacy.sha256)
+        run = target.names.claim_run_path(stored_run or legacy.file, legacy.sha256)
+    batch = _start_batch(context, place, target, run)
+    shares, drafts = _share_rubrics(context, batch)
+    rubrics = _place_drafts(context, batch, shares, drafts)
+    main = _place_main(context, batch, rubrics, shares)
+    documents = {"": legacy.document, **context.companions}
+    if main and not run:
+        pinned = {d.ref: d.value for d in rubrics if d and d.kind is Kind.RUBRIC}
+        check_restorable(build_restorable(main, context), pinned, context.table, documents)
+    # The size of the source decides whether rows get a separate file: it is stable when artifacts
+    # are edited.
+    size = sum(len(document.text) for document in documents.values())
+    files: dict[str, PlannedText] = {}
+    for item in batch.planned:
+        files.update(_plan_item(item, batch, context, size))
+    if run:
+        stored = target.stored.root
+        files[run] = keep_source_text(legacy, read_current(stored, run), target.side)
+    return _PlacedSource(batch, rubrics, main, run, files)
+
+
+def _find_standing_path(placed: _PlacedSource, extraction: Extraction) -> str | None:
+    """Return the path that stands for a source: of its dataset or rubric, else of its run."""
+    if placed.main and (extraction.dataset or not placed.run):
+        return build_path(placed.main)
+    return placed.run or None
+
+
+def _list_entries(
+    context: SourceContext, placed: _PlacedSource, stands: str | None
+) -> list[MigrationEntry]:
+    """Return an entry for each case and note of a planned source, in the order of their lines."""
+    extraction = context.extraction
+    entries = [*_list_set_aside(extraction, context.legacy, stands, placed.run or None)]
+    for case, rubric in zip(extraction.usable_cases, placed.rubrics, strict=True):
+        entries.append(_make_case_entry(case, rubric, stands, context))
+    return sorted(entries, key=lambda entry: (entry.file, entry.line or 0))
 
 
 def _list_pins_behind(batch: SuiteBatch) -> Iterator[PinBehind]:
