@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -116,13 +117,9 @@ def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
             recovered = recover_interrupted(repository)
             head = read_head(repository.git)
             store.forget(head.commit)
-            checkout, signature = (
-                find_checkout(repository.git, head),
-                complete_signature(config, options.signature),
-            )
-            released = _renumber(
-                store, replace(repository, signature=signature), checkout, theirs, options
-            )
+            checkout = find_checkout(repository.git, head)
+            signed = replace(repository, signature=complete_signature(config, options.signature))
+            released = _renumber(store, signed, checkout, theirs, options)
             released = replace(released, recovered=recovered, branch=checkout.name)
             store.forget()
             push = plan_push(store, route, released)
@@ -160,58 +157,114 @@ def _renumber(
     theirs: _Theirs,
     options: BumpOptions,
 ) -> Released:
-    tip = checkout.tip
-    own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
     here = list_refs(repository.git, TAG_REFS)
-    unseen = {commit.oid: [*_list_unseen(store, commit, theirs, here)] for commit in own}
-    released_there = _find_released_there(store, own, tip, theirs) if tip else set()
-    prefix = f"{TAG_REFS}{store.tag_prefix}"
-    first = next(
-        (commit for commit in own if _has_met(unseen[commit.oid], theirs, prefix, released_there)),
-        None,
-    )
-    if tip is None or first is None:
+    edits = _find_own_edits(store, repository, checkout, theirs, here)
+    if edits is None:
         return Released((), (), renumbered=())
+    _check_mentions_committed(store, repository, edits.tip, edits.withdrawn)
+    with _open_clone(store, repository, theirs, edits, here) as clone:
+        _replay_in_clone(store, repository, clone, edits, theirs)
+        released = _release_in_clone(store, clone, edits.withdrawn, options)
+        left = _renumber_other_parts(store, clone, edits, released)
+        commit = clone.head
+        versions = [version.tag for version in released.released if version.tag]
+        new_tags = find_refs(clone.git, [TAG_REFS + tag for tag in versions])
+    new, replaced = _plan_tags(store, here, theirs, new_tags, edits.withdrawn)
+    changes = tuple(_list_changes(store, repository, edits.tip, commit, edits.withdrawn))
+    published = released.released
+    journal = Journal(checkout.branch, edits.tip, commit, new, changes, published, replaced)
+    publish_once(repository, journal)
+    findings = (*released.findings, *left)
+    return replace(released, findings=findings, renumbered=edits.withdrawn)
+
+
+def _find_own_edits(
+    store: ArtifactStore,
+    repository: LockedRepository,
+    checkout: Checkout,
+    theirs: _Theirs,
+    here: Mapping[str, str],
+) -> _OwnEdits | None:
+    """Return the own commits from the first release that collides with the remote's; None if none.
+
+    `here` are this repository's tags.
+    """
+    if checkout.tip is None:
+        return None
+    own = list(_list_own_commits(store, checkout.tip, theirs.tip))
+    unseen = {commit.oid: [*_list_unseen(store, commit, theirs, here)] for commit in own}
+    released_there = _find_released_there(store, own, checkout.tip, theirs)
+    prefix = f"{TAG_REFS}{store.tag_prefix}"
+    colliding = (
+        commit for commit in own if _has_met(unseen[commit.oid], theirs, prefix, released_there)
+    )
+    first = next(colliding, None)
+    if first is None:
+        return None
     if not first.parents:
         raise RefusedError(
             "the first commit of this branch is a release", hint=f"clone {theirs.remote} anew"
         )
-    start = first.parents[0]
-    kept = find_new_commits(repository.git, start, None)
+    kept = find_new_commits(repository.git, first.parents[0], None)
     later = [commit for commit in own if commit.oid not in kept]
     withdrawn = sorted({ref for commit in later for ref in unseen[commit.oid]})
-    _check_mentions_committed(store, repository, tip, withdrawn)
-    tags = {name: oid for name, oid in here.items() if name.removeprefix(prefix) not in withdrawn}
+    return _OwnEdits(checkout.name, checkout.tip, first.parents[0], later, tuple(withdrawn))
+
+
+def _open_clone(
+    store: ArtifactStore,
+    repository: LockedRepository,
+    theirs: _Theirs,
+    edits: _OwnEdits,
+    here: Mapping[str, str],
+) -> AbstractContextManager[ScratchClone]:
+    """Open a clone that stands before the own edits, with all tags but the withdrawn ones."""
+    prefix = f"{TAG_REFS}{store.tag_prefix}"
+    withdrawn = {prefix + ref for ref in edits.withdrawn}
+    tags = {name: oid for name, oid in here.items() if name not in withdrawn}
     seed = CloneSeed(
-        checkout.name, start, {**theirs.tags, **tags}, store.prefix, repository.signature
+        edits.branch, edits.start, {**theirs.tags, **tags}, store.prefix, repository.signature
     )
-    with open_scratch_clone(repository.git, seed) as clone:
-        if theirs.tip:
-            message = f"Merge branch '{checkout.name}' of {theirs.remote}"
-            _check_merged(clone.merge(theirs.tip, message), theirs)
-        for alone in _split_commits(later)[0]:
-            _check_merged(clone.pick(alone.oid, is_committed=True), theirs)
-        edits = _OwnEdits(tip, later, tuple(withdrawn))
-        _repeat_edits(store, repository, clone, edits, theirs)
-        _merge_lock(store, clone, edits, theirs)
-        released = _release_in_clone(store, clone, withdrawn, options)
-        left = _renumber_other_parts(store, clone, edits, released)
-        released = replace(released, findings=(*released.findings, *left))
-        commit = clone.head
-        new_tags = find_refs(
-            clone.git, [TAG_REFS + version.tag for version in released.released if version.tag]
-        )
-    replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
-    new = {name: oid for name, oid in {**theirs.tags, **new_tags}.items() if here.get(name) != oid}
-    # A tag that others made anew, and that is not mine, is for `verify` to report.
-    new = {name: oid for name, oid in new.items() if name not in here or name in replaced}
-    replaced = {
-        name: oid for name, oid in replaced.items() if name in new or name not in theirs.tags
+    return open_scratch_clone(repository.git, seed)
+
+
+def _replay_in_clone(
+    store: ArtifactStore,
+    repository: LockedRepository,
+    clone: ScratchClone,
+    edits: _OwnEdits,
+    theirs: _Theirs,
+) -> None:
+    """Merge theirs, and repeat the own edits on it; what was released becomes an edit."""
+    if theirs.tip:
+        message = f"Merge branch '{edits.branch}' of {theirs.remote}"
+        _check_merged(clone.merge(theirs.tip, message), theirs)
+    for alone in _split_commits(edits.later)[0]:
+        _check_merged(clone.pick(alone.oid, is_committed=True), theirs)
+    _repeat_edits(store, repository, clone, edits, theirs)
+    _merge_lock(store, clone, edits, theirs)
+
+
+def _plan_tags(
+    store: ArtifactStore,
+    here: Mapping[str, str],
+    theirs: _Theirs,
+    made: Mapping[str, str],
+    withdrawn: Iterable[str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the tags to write, and the own ones that they replace, with what these point at now.
+
+    A tag that others made again, and that is not mine, stays: it is for `verify` to report.
+    """
+    prefix = f"{TAG_REFS}{store.tag_prefix}"
+    mine = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
+    new = {
+        name: oid
+        for name, oid in {**theirs.tags, **made}.items()
+        if here.get(name) != oid and (name not in here or name in mine)
     }
-    changes = tuple(_list_changes(store, repository, tip, commit, withdrawn))
-    journal = Journal(checkout.branch, tip, commit, new, changes, released.released, replaced)
-    publish_once(repository, journal)
-    return replace(released, renumbered=tuple(withdrawn))
+    gone = {name: oid for name, oid in mine.items() if name in new or name not in theirs.tags}
+    return new, gone
 
 
 def _list_own_commits(store: ArtifactStore, tip: str, theirs: str | None) -> Iterator[_OwnCommit]:
@@ -290,14 +343,11 @@ class _OwnEdits:
     It is made of the commits from the first withdrawn release up to the tip.
     """
 
+    branch: str
     tip: str
+    start: str  # the commit before them
     later: Sequence[_OwnCommit]
-    withdrawn: Sequence[str]
-
-    @property
-    def start(self) -> str:
-        """The commit before them."""
-        return self.later[0].parents[0]
+    withdrawn: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -373,9 +423,8 @@ def _check_merged(conflict: str | None, theirs: _Theirs) -> None:
 def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list[str]:
     """Return the files of the artifacts that are released anew, from the root of the repository."""
     names = list(dict.fromkeys(ref.partition("@")[0] for ref in withdrawn))
-    ledgers = {
-        locate_ledger(name) for name in names
-    }  # they are written without the withdrawn lines
+    # Ledgers are written without the withdrawn lines.
+    ledgers = {locate_ledger(name) for name in names}
     return [store.prefix + path for path in list_part_files(store, names) if path not in ledgers]
 
 
