@@ -32,14 +32,21 @@ def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVe
     """Return where the edits between two rubrics, and any of them together, can move a score."""
     if not finder.find_line(old, new):
         return Direction.EITHER
+    direction = Direction.EITHER
+    # What the checks can answer is asked only where the rules leave it open.
+    for detail in (Detail.RULES, Detail.FINDINGS):
+        if direction is Direction.EITHER:
+            direction = _join_findings(finder, old.resolved, new.resolved, detail)
+    return direction
+
+
+def _join_findings(
+    finder: VersionFinder, old: Resolved, new: Resolved, detail: Detail
+) -> Direction:
     try:
-        findings = compare_by_rules(
-            finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS
-        ).findings
+        findings = compare_by_rules(finder.store, old, new, detail=detail).findings
     except EvalstoreError as error:
-        finder.notes.append(
-            f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}"
-        )
+        finder.notes.append(f"{old.ref} and {new.ref} cannot be compared: {error.message}")
         return Direction.EITHER
     if any(one.certainty is Certainty.ASSUMED for one in findings):
         return Direction.EITHER
