@@ -21,6 +21,7 @@ Levels = tuple[int, ...]
 Counts = tuple[int, ...]
 
 ROUNDS = 64
+_ONE_PLAYER: Levels = (0, 1)
 
 
 class Estimate(NamedTuple):
@@ -38,18 +39,11 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
 
     It is the mean of what the player adds, over all orders of players.
     """
-    players = len(values).bit_length() - 1
-    weights = count_orders(players)
-    # Sums of whole numbers over one denominator are far faster than sums of fractions.
-    unit = lcm(*(value.denominator for value in values))
-    worth = [value.numerator * (unit // value.denominator) for value in values]
-    whole = unit * factorial(players)
 
-    def sum_gains(player: int) -> int:
-        pairs = _list_pairs(player, players)
-        return sum(weights[old.bit_count()] * (worth[new] - worth[old]) for old, new in pairs)
+    def find_worth(counts: Counts) -> Fraction:
+        return values[sum(count << player for player, count in enumerate(counts))]
 
-    return [Fraction(sum_gains(player), whole) for player in range(players)]
+    return share_by_class([_ONE_PLAYER] * (len(values).bit_length() - 1), find_worth)
 
 
 def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]) -> list[Fraction]:
@@ -60,6 +54,7 @@ def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]
     and not 1,024.
     """
     values = {counts: worth(counts) for counts in product(*map(_list_first_counts, levels))}
+    # Sums of whole numbers over one denominator are far faster than sums of fractions.
     unit = lcm(*(value.denominator for value in values.values()))
     amounts = {
         counts: value.numerator * (unit // value.denominator) for counts, value in values.items()
@@ -183,9 +178,3 @@ def _average_gains(gains: Sequence[Fraction]) -> Estimate:
     mean = sum(gains, Fraction(0)) / len(gains)
     spread = sum(float(gain - mean) ** 2 for gain in gains)
     return Estimate(mean, sqrt(spread / (len(gains) - 1) / len(gains)))
-
-
-def _list_pairs(player: int, players: int) -> list[tuple[int, int]]:
-    """Return every set of players without one of them, and the same set with it."""
-    bit = 1 << player
-    return [(held, held | bit) for held in range(1 << players) if not held & bit]
