@@ -168,7 +168,7 @@ class _SharedQuestion:
 
     def index_results(self, checks: Sequence[CheckResult], side: int) -> dict[str, CheckResult]:
         """Return the results of one run by the names of their checks."""
-        names = self.plan.rubric.owner.names[-side]
+        names = self.plan.rubric.owner.names[side]
         return {names[check.id]: check for check in checks if check.id in names}
 
     def read_composites(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:

@@ -39,11 +39,7 @@ def whole(found: RubricEdits) -> tuple[Rubric, Rubric]:
 
 
 def test_equal_rubrics_have_no_edit() -> None:
-    assert find_edits([rubric(CALM, POLITE)] * 3).edits == ()
-
-
-def test_one_version_alone_is_a_track() -> None:
-    assert find_edits([rubric(CALM)]).edits == ()
+    assert find_edits(rubric(CALM, POLITE), rubric(CALM, POLITE)).edits == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +55,7 @@ def test_one_version_alone_is_a_track() -> None:
     ],
 )  # fmt: skip
 def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
-    assert parts(find_edits([old, new])) == []
+    assert parts(find_edits(old, new)) == []
 
 
 @pytest.mark.parametrize(
@@ -88,23 +84,16 @@ def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
     ],
 )  # fmt: skip
 def test_an_edit_is_one_part(old: Rubric, new: Rubric, expected: list[tuple[str, ...]]) -> None:
-    assert parts(find_edits([old, new])) == expected
+    assert parts(find_edits(old, new)) == expected
 
 
-def test_an_edit_leads_from_the_first_version_to_the_last() -> None:
+def test_an_edit_has_both_values_of_its_part() -> None:
     found = find_edits(
-        [
-            rubric(CALM, POLITE),
-            rubric({**CALM, "min_x": 1}, POLITE),
-            rubric({**CALM, "min_x": 2}, POLITE, required=["calm"]),
-            rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
-        ]
+        rubric(CALM, POLITE),
+        rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
     )
-    ends = {
-        words: (*edit.before.values(), *edit.after.values())
-        for words, edit in zip(parts(found), found.edits, strict=True)
-    }
-    assert ends == {
+    edits = zip(parts(found), found.edits, strict=True)
+    assert {words: (edit.before, edit.after) for words, edit in edits} == {
         ("item", "polite", "values", "please"): (True, None),
         ("item", "polite", "values", "thanks"): (None, True),
         ("param", "calm", "min_x"): (None, 2),
@@ -112,33 +101,20 @@ def test_an_edit_leads_from_the_first_version_to_the_last() -> None:
     }
 
 
-def test_there_and_back_again_is_no_edit() -> None:
-    assert parts(find_edits([rubric(CALM), rubric(CALM, POLITE), rubric(CALM)])) == []
-
-
-def test_a_rename_along_the_way_keeps_the_name_of_the_first_version() -> None:
-    quiet = {**CALM, "id": "quiet"}
-    found = find_edits([rubric(CALM), rubric(quiet), rubric({**quiet, "values": ["!", "?"]})])
-    assert parts(found) == [("item", "calm", "values", "?")]
-    assert found.names[-1] == {"quiet": "calm"}
-
-
-def test_a_new_check_under_the_id_of_a_renamed_one_is_another_check() -> None:
-    found = find_edits(
-        [rubric(CALM), rubric({**CALM, "id": "quiet"}), rubric({**CALM, "id": "quiet"}, {**POLITE, "id": "calm"})]
-    )
-    assert parts(found) == [("check", "calm'")]
+def test_a_renamed_check_keeps_its_first_name() -> None:
+    found = find_edits(rubric(CALM), rubric({**CALM, "id": "quiet", "values": ["!", "?"]}, {**CALM, "id": "calm2"}))
+    assert found.names[1] == {"calm2": "calm", "quiet": "quiet"}
 
 
 def test_a_gate_without_its_check_is_void_and_a_rubric_without_checks_scores_nothing() -> None:
-    found = find_edits([rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"])])
+    found = find_edits(rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"]))
     assert parts(found) == [("check", "calm"), ("check", "polite")]
     assert [evaluate(build_hybrid(found, held), "please!").score for held in range(4)] == [0, None, 0, 1]
 
 
 def test_any_number_of_phrases_is_that_many_edits() -> None:
     words = [f"w{n}" for n in range(40)]
-    assert len(find_edits([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == len(words)
+    assert len(find_edits(rubric(CALM), rubric({**CALM, "values": ["!", *words]})).edits) == len(words)
 
 
 def test_another_pin_of_a_judge_is_no_edit_of_the_rubric() -> None:
@@ -151,9 +127,9 @@ def test_another_pin_of_a_judge_is_no_edit_of_the_rubric() -> None:
     later = {**jury, "jury": {"members": [{**member, "judge_prompt_ref": "judge/a@3.0.0"}, member]}}
     inner = {"id": "c", "kind": "composite", "rubric_ref": "rubric/inner@1.0.0"}
     sides = rubric(CALM, jury, inner), rubric(CALM, later, {**inner, "rubric_ref": "rubric/inner@^2"})
-    assert parts(find_edits([remove_rubric_pins(side) for side in sides])) == []
+    assert parts(find_edits(*map(remove_rubric_pins, sides))) == []
     other = {**jury, "jury": {"members": [member, {**member, "judge_prompt_ref": "judge/b@2.0.0"}]}}
-    assert parts(find_edits([remove_rubric_pins(sides[0]), remove_rubric_pins(rubric(CALM, other, inner))])) == [
+    assert parts(find_edits(remove_rubric_pins(sides[0]), remove_rubric_pins(rubric(CALM, other, inner)))) == [
         ("check", "j")
     ]
     tokens = {"judge/a": "judge/a@1.0.0", "judge/a#2": "judge/a@2.0.0"}
@@ -166,7 +142,7 @@ def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> Non
     new = rubric(
         CALM, POLITE, SHORT, {**CALM, "id": "loud", "negate": True}, weights={"calm": 4, "polite": 2, "short": 2}
     )
-    found = find_edits([old, new])
+    found = find_edits(old, new)
     assert parts(found) == [("check", "loud")]
     assert RubricPart("weight", "loud") in found.fixed
     for text in ("please", "!", "moreover please!"):
@@ -174,7 +150,7 @@ def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> Non
 
 
 def test_an_output_that_is_too_long_shares_no_score_with_a_check_that_gave_up() -> None:
-    planned = PlannedRubric(find_edits([rubric(CALM, errors="zero")]), 0, [], 0)
+    planned = PlannedRubric(find_edits(rubric(CALM, errors="zero"), rubric(CALM, errors="zero")), 0, [], 0)
     scores = []
     for reason in ("it gave up", OUTPUT_TOO_LONG, "it gave up"):
         failed = CheckResult("calm", "must_not_contain", None, Verdict.UNSCORED, reason, UnscoredReason.ERROR)

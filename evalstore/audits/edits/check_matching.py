@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Rubric, is_cosmetic
 
-# The id of a check in one version -> its name along the path, which is its first id.
+# The id of a check in one version -> its name in both, which is its first id.
 CheckNames = Mapping[str, str]
 # Keys of a check that are not parameters of its kind.
 CHECK_KEYS = frozenset({"id", "threshold", "negate"})
 
 
-def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
-    """Yield for each version the ids of its checks with the names that they keep along the path."""
-    before: CheckNames = {check.id: check.id for check in versions[0].checks}
-    yield before
-    for old, new in pairwise(versions):
-        now = {after: before[earlier] for earlier, after in match_checks(old.checks, new.checks)}
-        for check in new.checks:
-            if check.id not in now:
-                now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
-        yield now
-        before = now
+def name_checks(old: Rubric, new: Rubric) -> tuple[CheckNames, CheckNames]:
+    """Return the ids of the checks of two versions, each with its name."""
+    before = {check.id: check.id for check in old.checks}
+    after = {later: earlier for earlier, later in match_checks(old.checks, new.checks)}
+    for check in new.checks:
+        if check.id not in after:
+            after[check.id] = _make_fresh_name(check.id, {*before, *after.values()})
+    return before, after
 
 
 def encode_check(check: Check) -> str:

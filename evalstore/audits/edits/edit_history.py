@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evalstore.audits.edits.check_matching import CheckNames
 from evalstore.audits.edits.check_pins import remove_rubric_pins
 from evalstore.audits.edits.edit_naming import RubricSide, VersionStep, name_edits
-from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits, split_versions
+from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits
 from evalstore.audits.edits.version_comparison import find_diff_findings
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
@@ -35,7 +35,8 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     """
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
-        return EditHistory(find_edits([_read_unpinned(finder, old)]), {})
+        rubric = _read_unpinned(finder, old)
+        return EditHistory(find_edits(rubric, rubric), {})
     history = _name_history(finder, old, new, finder.find_origins(old, new, [WHOLE])[WHOLE])
     origins = _find_origins(finder, old, new, history.edits)
     return replace(
@@ -51,17 +52,14 @@ def _name_history(
 
     All of them have one origin.
     """
-    versions = [_read_unpinned(finder, old), _read_unpinned(finder, new)]
-    edits = find_edits(versions)
-    before, after = split_versions(versions, edits.names, edits.apart)
-    moved = {edit.part: (before.get(edit.part), after.get(edit.part)) for edit in edits.edits}
+    edits = find_edits(_read_unpinned(finder, old), _read_unpinned(finder, new))
     step = VersionStep(
         origin=origin,
         findings=find_diff_findings(finder, old.resolved.artifact, new.resolved.artifact),
         old=_build_side(old.resolved.artifact, edits.names[0]),
-        new=_build_side(new.resolved.artifact, edits.names[-1]),
+        new=_build_side(new.resolved.artifact, edits.names[1]),
     )
-    return EditHistory(edits, *name_edits(step, dict(sorted(moved.items()))))
+    return EditHistory(edits, *name_edits(step, edits.edits))
 
 
 def _find_origins(
@@ -71,7 +69,7 @@ def _find_origins(
 
     Of a check that is one part, it is the newest of what changed in it.
     """
-    ids = {name: id_ for id_, name in edits.names[-1].items()}
+    ids = {name: id_ for id_, name in edits.names[1].items()}
     artifacts = [(side.resolved.kind, side.resolved.artifact.value) for side in (old, new)]
     tables = [read_parts(*artifact) or PartTable() for artifact in artifacts]
     wanted = {edit.part: _list_artifact_parts(edit.part, ids, *tables) for edit in edits.edits}

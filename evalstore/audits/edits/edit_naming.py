@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.audits.edits.check_matching import CheckNames
-from evalstore.audits.edits.rubric_edits import RubricPart
+from evalstore.audits.edits.rubric_edits import Edit, RubricPart
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import DiffFinding
 
@@ -58,15 +58,17 @@ class VersionStep:
 
 
 def name_edits(
-    step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
+    step: VersionStep, edits: Sequence[Edit]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
     """Return the source of each part edited in a step, and the findings that move nothing."""
     # Three passes, the surest first: findings that point at the part, at its whole check, or at its
     # new wording.
-    meanings = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
+    edited = {edit.part for edit in edits}
+    meanings = [(finding, _find_meant_parts(step, finding, edited)) for finding in step.findings]
     sources: dict[RubricPart, EditSource] = {}
     used_findings: set[str] = set()
-    for part, values in edits.items():
+    for edit in edits:
+        part = edit.part
         matches = [finding for finding, parts in meanings if part in parts]
         matches = matches or [
             finding for finding, parts in meanings if _is_near(step, finding, part) and not parts
@@ -74,7 +76,7 @@ def name_edits(
         matches = matches or [
             finding for finding, parts in meanings if _is_rewording_of(finding, part, parts)
         ]
-        sources[part] = _build_source(step.origin, part, matches, values)
+        sources[part] = _build_source(step.origin, edit, matches)
         # An edit without a finding is steps by a rule; a finding of that rule is then no second
         # edit.
         used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
@@ -86,12 +88,10 @@ def _build_silent_source(origin: Origin, finding: DiffFinding) -> EditSource:
     return EditSource(finding.rule, origin, finding.pointer, (finding.rule,), finding.message)
 
 
-def _build_source(
-    origin: Origin, part: RubricPart, findings: Sequence[DiffFinding], values: tuple[Any, Any]
-) -> EditSource:
-    label = _PART_LABELS[part.area].format(part)
+def _build_source(origin: Origin, edit: Edit, findings: Sequence[DiffFinding]) -> EditSource:
+    label = _PART_LABELS[edit.part.area].format(edit.part)
     if not findings:
-        rule = _choose_fallback_rule(part, *values)
+        rule = _choose_fallback_rule(edit)
         return EditSource(rule, origin, label, (rule,))
     # The strongest finding names the edit, the others stand beside it.
     ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
@@ -100,19 +100,20 @@ def _build_source(
     return EditSource(rules[0], origin, label, rules, message, tuple(ranked))
 
 
-def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
-    if part.area == "check" and before is None:
+def _choose_fallback_rule(edit: Edit) -> str:
+    part = edit.part
+    if part.area == "check" and edit.before is None:
         return "check-added"
     if part.area == "check":
-        return "check-removed" if after is None else _UNKNOWN_RULE
+        return "check-removed" if edit.after is None else _UNKNOWN_RULE
     return _FALLBACK_RULES.get(part.name if part.area == "scoring" else part.area, _UNKNOWN_RULE)
 
 
 def _find_meant_parts(
-    step: VersionStep, finding: DiffFinding, edits: Mapping[RubricPart, Any]
+    step: VersionStep, finding: DiffFinding, edited: set[RubricPart]
 ) -> set[RubricPart]:
     """Return the edited parts that a finding's pointer means: the most specific ones."""
-    groups = (edits.keys() & group for group in _list_part_groups(step, finding))
+    groups = (edited & group for group in _list_part_groups(step, finding))
     return next((group for group in groups if group), set())
 
 

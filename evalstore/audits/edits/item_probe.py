@@ -53,4 +53,4 @@ def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
     phrases = tuple(
         find_check_kind(one.check.kind).read_phrase(item, one.check.params) for one in variants
     )
-    return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)
+    return ItemProbe(bit, key, bool(edit.after), variants, phrases)

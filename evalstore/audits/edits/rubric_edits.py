@@ -4,7 +4,7 @@ Each edit can be made without the others.
 
 A rubric has parts: each parameter of a check (of a list without order, each item), its weight,
 whether it is required, how checks combine, and the threshold, which moves verdicts alone. Parts
-that differ between the first and the last version are edits. Any set of them (a whole number, whose
+that differ between the two versions are edits. Any set of them (a whole number, whose
 bits are their numbers) gives a hybrid that can be graded: a check that is added or removed, or
 changes its kind, is one part and takes its weight and its gate along; a renamed check stays the
 same check; weights that were only rescaled did not change.
@@ -12,12 +12,12 @@ same check; weights that were only rescaled did not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.audits.edits.check_matching import CHECK_KEYS, CheckNames, trace_check_names
+from evalstore.audits.edits.check_matching import CHECK_KEYS, CheckNames, name_checks
 from evalstore.checks import find_check_kind
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.question_params import list_question_values
@@ -38,55 +38,42 @@ class RubricPart(NamedTuple):
     item: str = ""
 
 
-Parts = Mapping[RubricPart, Any]
+Parts = dict[RubricPart, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One edit: the values of its parts before and after it."""
+class Edit(NamedTuple):
+    """One edit: a part, and its values before and after it."""
 
     part: RubricPart
-    before: Parts
-    after: Parts
+    before: Any
+    after: Any
 
     @property
     def check(self) -> str:
         """The name of the check that it belongs to; empty of one about the whole rubric."""
         return "" if self.part.area == "scoring" else self.part.name
 
-    @property
-    def checks(self) -> frozenset[str]:
-        """The names of the checks that it makes grade otherwise."""
-        return frozenset(
-            part.name for part in {**self.before, **self.after} if part.area in _GRADING_AREAS
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class RubricEdits:
     """What leads from one rubric to another: the parts that stay, and the edits.
 
-    `names` are those of the checks by version, `apart` those of the checks that are split into
-    their parameters.
+    `names` are those of the checks in both.
     """
 
     fixed: Parts
     edits: tuple[Edit, ...]
-    names: tuple[CheckNames, ...]
-    apart: frozenset[str] = frozenset()
-    _fixed: dict[str, dict[RubricPart, Any]] = field(default_factory=dict, compare=False)
+    names: tuple[CheckNames, CheckNames]
+    _fixed: dict[str, Parts] = field(default_factory=dict, compare=False)
     _numbers: dict[str, list[int]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         # By check, because a dataset asks for the variants of each check far more often than for a
         # whole hybrid.
         for part, value in self.fixed.items():
-            self._fixed.setdefault(part.name if part.area in _GRADING_AREAS else "", {})[part] = (
-                value
-            )
+            self._fixed.setdefault(_find_graded_check(part), {})[part] = value
         for number, edit in enumerate(self.edits):
-            for name in edit.checks:
-                self._numbers.setdefault(name, []).append(number)
+            self._numbers.setdefault(_find_graded_check(edit.part), []).append(number)
 
     @property
     def all_edits(self) -> int:
@@ -96,70 +83,57 @@ class RubricEdits:
     @property
     def check_names(self) -> list[str]:
         """The names of all checks that some hybrid has."""
-        sides = [self.fixed, *(parts for edit in self.edits for parts in (edit.before, edit.after))]
-        return list(
-            dict.fromkeys(part.name for side in sides for part in side if part.area == "check")
-        )
+        parts = (*self.fixed, *(edit.part for edit in self.edits))
+        return list(dict.fromkeys(part.name for part in parts if part.area == "check"))
 
     def build_check(self, name: str, held: int) -> Check | None:
         """Return one check of the hybrid that has made the edits `held`.
 
         It is None where the check is absent.
         """
-        parts = dict(self._fixed.get(name, {}))
-        for made in self._list_made(held, self.list_grading_edits(name)):
-            parts |= {part: value for part, value in made.items() if part.name == name}
+        parts = self._build_parts(name, held)
         return None if parts.get(RubricPart("check", name)) is None else _join_check(name, parts)
 
     def build_scoring(self, held: int) -> Scoring:
         """Return how the hybrid combines its checks."""
-        parts = dict(self._fixed.get("", {}))
-        for made in self._list_made(held, range(len(self.edits))):
-            parts |= {
-                part: value for part, value in made.items() if part.area not in _GRADING_AREAS
-            }
-        return _join_scoring(parts)
+        return _join_scoring(self._build_parts("", held))
 
     def list_grading_edits(self, name: str) -> Sequence[int]:
         """Return the numbers of the edits that make one check grade otherwise."""
         return self._numbers.get(name, [])
 
-    def _list_made(self, held: int, numbers: Iterable[int]) -> Iterator[Parts]:
-        for number in numbers:
+    def _build_parts(self, name: str, held: int) -> Parts:
+        """Return the parts of one check, or of the scoring, that a hybrid has."""
+        parts = dict(self._fixed.get(name, {}))
+        for number in self.list_grading_edits(name):
             edit = self.edits[number]
-            yield edit.after if held >> number & 1 else edit.before
+            parts[edit.part] = edit.after if held >> number & 1 else edit.before
+        return parts
 
 
-def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
-    """Return the edits from the first to the last version of one rubric.
+def _find_graded_check(part: RubricPart) -> str:
+    """Return the name of the check that a part makes grade otherwise; empty for scoring."""
+    return part.name if part.area in _GRADING_AREAS else ""
 
-    The versions in between say what was renamed.
-    """
-    names = tuple(trace_check_names(versions))
-    apart = _find_separable_checks((versions[0], versions[-1]), (names[0], names[-1]))
-    rows = split_versions(versions, names, apart)
-    old, new = rows[0], rows[-1]
+
+def find_edits(old: Rubric, new: Rubric) -> RubricEdits:
+    """Return the edits from one version of a rubric to another."""
+    names = name_checks(old, new)
+    apart = _find_separable_checks((old, new), names)
+    before, after = (_split_rubric(*one, apart) for one in ((old, names[0]), (new, names[1])))
+    weights = _list_weights(old, names[0]), _list_weights(new, names[1])
+    factor = _find_common_factor(*weights)
+    before |= weights[0]
+    after |= {part: weight / factor for part, weight in weights[1].items()}
     # A column holds one part at both ends; an absent check gets the weight and the gate of the
     # other end.
-    columns = {part: _fill_gaps(part, old.get(part), new.get(part)) for part in {**old, **new}}
+    columns = {
+        part: _fill_gaps(part, before.get(part), after.get(part)) for part in {**before, **after}
+    }
     changed = {part: ends for part, ends in columns.items() if ends[0] != ends[1]}
     fixed = {part: ends[1] for part, ends in columns.items() if part not in changed}
-    edits = tuple(
-        Edit(part, {part: ends[0]}, {part: ends[1]}) for part, ends in sorted(changed.items())
-    )
-    return RubricEdits(fixed, edits, names, apart)
-
-
-def split_versions(
-    versions: Sequence[Rubric], names: Sequence[CheckNames], apart: frozenset[str]
-) -> list[dict[RubricPart, Any]]:
-    """Return the parts of each version with their values.
-
-    Checks of `apart` are split by parameter, and the others are one part.
-    """
-    weights = _list_weights(versions, names)
-    splits = [_split_rubric(*one, apart) for one in zip(versions, names, strict=True)]
-    return [{**parts, **own} for parts, own in zip(splits, weights, strict=True)]
+    edits = tuple(Edit(part, *ends) for part, ends in sorted(changed.items()))
+    return RubricEdits(fixed, edits, names)
 
 
 def _find_separable_checks(
@@ -167,7 +141,7 @@ def _find_separable_checks(
 ) -> frozenset[str]:
     """Return the names of the checks that can be taken apart.
 
-    Every version has them with the same kind, which is one that can be. Where a list is the
+    Both versions have them with the same kind, which is one that can be. Where a list is the
     question's, its items are of the question.
     """
     kinds: list[set[tuple[str, str]]] = []
@@ -178,10 +152,9 @@ def _find_separable_checks(
     return frozenset(name for name, _ in set.intersection(*kinds))
 
 
-def _split_rubric(
-    rubric: Rubric, names: CheckNames, apart: frozenset[str]
-) -> dict[RubricPart, Any]:
-    parts: dict[RubricPart, Any] = {
+def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> Parts:
+    """Return the parts of a version; checks of `apart` are split by parameter, others are one."""
+    parts: Parts = {
         RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS
     }
     for check in rubric.checks:
@@ -240,21 +213,11 @@ def _join_scoring(parts: Parts) -> Scoring:
     )
 
 
-def _list_weights(
-    versions: Sequence[Rubric], names: Sequence[CheckNames]
-) -> list[dict[RubricPart, Fraction]]:
-    """Return the weights of each version.
-
-    They are on the scale of the one before if they are a multiple of it.
-    """
-    rows: list[dict[RubricPart, Fraction]] = []
-    for version, named in zip(versions, names, strict=True):
-        weights = [version.scoring.weights.get(id_, Fraction(1)) for id_ in named]
-        parts = (RubricPart("weight", name) for name in named.values())
-        row = dict(zip(parts, weights, strict=True))
-        factor = _find_common_factor(rows[-1], row) if rows else Fraction(1)
-        rows.append({part: weight / factor for part, weight in row.items()})
-    return rows
+def _list_weights(rubric: Rubric, names: CheckNames) -> dict[RubricPart, Fraction]:
+    weights = rubric.scoring.weights
+    return {
+        RubricPart("weight", name): weights.get(id_, Fraction(1)) for id_, name in names.items()
+    }
 
 
 def _find_common_factor(

@@ -308,12 +308,10 @@ class PlanBuilder:
         self, history: EditHistory, sides: tuple[Rubric, Rubric], path: CheckPath = ()
     ) -> PlannedRubric:
         rubric = self._reserve_bits(history, path)
-        names = history.edits.names
-        ends = [{names[end][check.id]: check for check in sides[end].checks} for end in (0, -1)]
+        named = zip(history.edits.names, sides, strict=True)
+        old, new = ({names[check.id]: check for check in side.checks} for names, side in named)
         for name in history.edits.check_names:
-            rubric.checks.append(
-                self._plan_check(name, (ends[0].get(name), ends[1].get(name)), rubric)
-            )
+            rubric.checks.append(self._plan_check(name, (old.get(name), new.get(name)), rubric))
         return rubric
 
     def _reserve_bits(self, history: EditHistory, path: CheckPath = ()) -> PlannedRubric:
