@@ -76,6 +76,21 @@ def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
             )
 
 
+def _note_choice(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+    """Name the keys of which one is needed; any other choice is named by its keyword."""
+    keys = []
+    for part in violation.expected:
+        match part:
+            case {"required": [str(key)], **more} if not more:
+                keys.append(key)
+            case _:
+                yield from _note_other(violation, pointer)
+                return
+    others = ", ".join(f"`{key}`" for key in keys[:-1])
+    name = f"{others} or {_name_inside(keys[-1], pointer)}"
+    yield make_note("key-missing", pointer, name=name, hint="")
+
+
 def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     for key, needed in violation.expected.items():
         for missing in needed if key in violation.instance else ():
@@ -213,6 +228,7 @@ def _note_false(_: Violation, pointer: Pointer) -> Iterator[Note]:
 
 _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
     **dict.fromkeys(_BOUNDS, _note_limit),
+    "anyOf": _note_choice,
     "required": _note_missing,
     "dependentRequired": _note_dependent,
     "type": _note_type,

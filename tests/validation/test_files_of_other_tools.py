@@ -103,7 +103,10 @@ def test_a_draft_without_the_keys_of_its_kind_is_judged_as_its_author_says(cli: 
 
 
 def test_a_file_of_another_tool_is_judged_as_its_author_says(cli: Run) -> None:
-    for format_, kind, key in (("openrubricrl", "rubric", "checks"), ("skill_creator", "dataset", "questions")):
+    for format_, kind, key in (
+        ("openrubricrl", "rubric", "checks"),
+        ("skill_creator", "dataset", "questions` or `rows"),
+    ):
         code, findings = list_findings(cli, "--as", kind, find_file(format_))
         assert code == 1
         assert f"`{key}` is missing" in {finding["message"] for finding in findings}

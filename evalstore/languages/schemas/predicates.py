@@ -231,6 +231,8 @@ def _list_evaluated(
     ]
     for part in parts:
         yield from _list_evaluated(compiler, part, condition)
+    for part in schema.get("anyOf", ()):
+        yield from _list_evaluated(compiler, part, _join_all([condition, compiler.compile(part)]))
     if "if" in schema:
         applies = compiler.compile(schema["if"])
         for part in (schema["if"], schema.get("then")):
@@ -283,6 +285,11 @@ def _compile_not(compiler: _PredicateCompiler, schema: Any, _: Any) -> Predicate
     return lambda value: not meets(value)
 
 
+def _compile_any_of(compiler: _PredicateCompiler, schemas: list[Any], _: Any) -> Predicate:
+    choices = [compiler.compile(schema) for schema in schemas]
+    return lambda value: any(meets(value) for meets in choices)
+
+
 def _compile_condition(
     compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]
 ) -> Predicate:
@@ -302,6 +309,7 @@ _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], P
     "allOf": lambda compiler, schemas, _: _join_all(
         [compiler.compile(schema) for schema in schemas]
     ),
+    "anyOf": _compile_any_of,
     "const": lambda compiler, constant, whole: _compile_enum(compiler, [constant], whole),
     "dependentRequired": _compile_dependent_required,
     "enum": _compile_enum,
