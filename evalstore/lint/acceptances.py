@@ -46,12 +46,12 @@ def lint_acceptance_form(value: Any) -> Iterator[Note]:
             )
         name = tuple(str(entry.get(key)) for key in ("artifact", "since", "fingerprint"))
         if seen.setdefault(name, index) != index:
-            hint = "keep one of them"
+            first = f"(first is item {seen[name] + 1})"
             yield make_note(
                 "acceptance-malformed",
                 at,
-                message=f"duplicate entry: {name[2]} of {name[0]}",
-                hint=hint,
+                message=f"duplicate entry: {name[2]} of {name[0]} {first}",
+                hint="keep one of them",
             )
 
 

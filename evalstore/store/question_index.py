@@ -78,7 +78,8 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
-            raise _make_duplicate_error(question.id, Place(file, question.find_line()))
+            first = found[question.id][1].find_line()
+            raise _make_duplicate_error(question.id, Place(file, question.find_line()), first)
         found[question.id] = number, question
     refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
 
@@ -176,7 +177,9 @@ class _StoredRows:
         self._database.execute("CREATE INDEX by_id ON question (id)")
         double = self._select("id, line", f"{self._if_asked} AND {_IS_DOUBLE}").fetchone()
         if double is not None:
-            raise _make_duplicate_error(double[0], Place(self._file, double[1]))
+            id_, line = double
+            first = self._select("line", "id = ?", id_).fetchone()[0]
+            raise _make_duplicate_error(id_, Place(self._file, line), first)
 
     def find(self, id_: str) -> Found | None:
         """Return the question of that id, with its number; the next one first.
@@ -226,6 +229,7 @@ class _StoredRows:
         return read_question(line, self._defaults)
 
 
-def _make_duplicate_error(id_: str, place: Place) -> RefusedError:
-    hint = "rename one of the two questions"
-    return RefusedError(f"duplicate question id {make_excerpt(id_)!r}", place=place, hint=hint)
+def _make_duplicate_error(id_: str, place: Place, first: int | None) -> RefusedError:
+    known = f" (first on line {first})" if first else ""
+    message, hint = f"duplicate question id {make_excerpt(id_)!r}", "rename one of the two questions"
+    return RefusedError(f"{message}{known}", place=place, hint=hint)

@@ -426,7 +426,7 @@ BROKEN: list[tuple[Edit, str]] = [
     (lambda _: "accepted: all\n", "`accepted` must be a list"),
     (lambda text: text.replace("    level:", "    raeson: x\n    level:"), "`raeson` is not allowed here"),
     (lambda text: text.replace("level: minor", "level: none"), "`level` must be one of minor, patch"),
-    (lambda text: text + text[text.index("  - ") :], "duplicate entry"),
+    (lambda text: text + text[text.index("  - ") :], "(first is item 1)"),
     (
         lambda text: text.replace("    day:", '    until: "2026-02-30"\n    day:'),
         "`until` is not a date: '2026-02-30'",

@@ -213,7 +213,7 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
         ("questions: one", "`questions` is not a list"),
         (
             "questions: [{id: one, input: x}, {id: one, input: y}]",
-            "^datasets/small.yaml:3: duplicate question id 'one'$",
+            r"^datasets/small.yaml:3: duplicate question id 'one' \(first on line 3\)$",
         ),
         ("questions: [{id: [one], input: x}]", "no output belongs to a question"),
     ],

@@ -179,16 +179,16 @@ def test_outputs_without_a_score_are_counted_by_reason_whatever_the_line(cli: Cl
 @pytest.mark.parametrize("name", ["slip.yaml", "slip.jsonl"])
 def test_an_id_that_is_taken_is_named_with_its_file(name: str, cli: Cli, repo: Path, write: Write) -> None:
     text = SLIP.replace("id: two", "id: one")
-    line = 8
+    line, first = 8, 5
     if name.endswith(".jsonl"):
-        text, line = "id: slip\nversion: 1.0.0\nrows: slip.jsonl\n", 2
+        text, line, first = "id: slip\nversion: 1.0.0\nrows: slip.jsonl\n", 2, 1
         (repo / "datasets/slip.jsonl").write_text('{"id": "one", "input": "x"}\n{"id": "one", "input": "x"}\n')
     (repo / "datasets/slip.yaml").write_text(text)
     score = ("score", "dataset/slip@worktree", write({"one": "please"}))
     for argv in (score, ("bump", "dataset/slip")):  # what could never be graded is not released
         ran = cli(*argv, cwd=repo)
         said = next(text for text in ran.err.splitlines() if text.startswith("error: "))
-        assert (ran.code, said) == (3, f"error: datasets/{name}:{line}: duplicate question id 'one'")
+        assert (ran.code, said) == (3, f"error: datasets/{name}:{line}: duplicate question id 'one' (first on line {first})")
 
 
 @pytest.mark.parametrize(

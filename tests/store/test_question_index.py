@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -45,12 +46,13 @@ def test_a_dataset_without_questions_has_an_index() -> None:
 
 def test_the_first_question_that_stands_twice_is_named() -> None:
     ids = ["a", "b", "c", "b", "a"]
+    numbered = [replace(one, find_line=lambda line=line: line) for line, one in enumerate(make_questions(ids), 1)]
     for open_index in (
         lambda: on_disk(make_lines(ids), {}, "d.jsonl").__enter__(),
         lambda: on_disk(make_lines(ids), {}, "d.jsonl", ["c", "b"]).__enter__(),
-        lambda: open_in_memory(make_questions(ids), "d.jsonl"),
+        lambda: open_in_memory(numbered, "d.jsonl"),
     ):
-        with pytest.raises(RefusedError, match="duplicate question id 'b'"):
+        with pytest.raises(RefusedError, match=r"^d.jsonl:4: duplicate question id 'b' \(first on line 2\)$"):
             open_index()
 
 
