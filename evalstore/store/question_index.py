@@ -230,6 +230,6 @@ class _StoredRows:
 
 
 def _make_duplicate_error(id_: str, place: Place, first: int | None) -> RefusedError:
-    known = f" (first on line {first})" if first else ""
-    message, hint = f"duplicate question id {make_excerpt(id_)!r}", "rename one of the two questions"
-    return RefusedError(f"{message}{known}", place=place, hint=hint)
+    message = f"duplicate question id {make_excerpt(id_)!r}"
+    before = f" (first on line {first})" if first else ""
+    return RefusedError(message + before, place=place, hint="rename one of the two questions")
