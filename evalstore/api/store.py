@@ -315,7 +315,8 @@ def warn_of_findings(
     from evalstore.errors import FindingsWarning
     from evalstore.lint.use import find_use_findings
 
-    found = find_use_findings(store, used, today=datetime.now(UTC).date(), find=find)
+    today = datetime.now(UTC).date()
+    found = find_use_findings(store, used, today=today, load=lambda ref: find(ref).artifact)
     found.refuse_if_strict(what)
     for line in found.list_lines():
         warnings.warn(line, FindingsWarning, stacklevel=3)

@@ -119,22 +119,22 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
     *,
     today: date,
     ignored: Iterable[str] = (),
-    find: Callable[[str], Resolved] | None = None,
+    load: Callable[[str], Artifact] | None = None,
     dataset: Artifact | None = None,
     lines: Callable[[], Iterable[RowLine]] | None = None,
     beside: Iterable[Artifact] = (),
 ) -> UseFindings:
     """Return what is wrong with artifacts, and with the questions of datasets as they are read.
 
-    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find`
-    says what references mean, by default `store.resolve`. Where all is used for one `dataset`, its
+    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `load`
+    reads what references mean, by default from the store. Where all is used for one `dataset`, its
     target is strict about all of it, and the pins of its last release may lag behind their source;
     `lines` gives those of its rows that are used, by default all. `beside` are further files
     through which a target reaches one. Memory does not grow with the questions: an id that stands
     twice is found by who indexes them.
     """
-    find = find or store.resolve
-    context = _make_context(store, [resolved.artifact for resolved in used], today, find, beside)
+    artifacts = [resolved.artifact for resolved in used]
+    context = _make_context(store, artifacts, today, load or store.read_artifact, beside)
     is_strict_target = dataset is not None and context.find_policy(dataset).strict
     kept: dict[Finding, None] = {}
     counts: Counter[tuple[str, str]] = Counter()
@@ -190,13 +190,13 @@ def _make_context(
     store: ArtifactStore,
     artifacts: Sequence[Artifact],
     today: date,
-    find: Callable[[str], Resolved],
+    load: Callable[[str], Artifact],
     beside: Iterable[Artifact],
 ) -> ValidationContext:
     settings, files = store.settings, ArtifactFiles(artifacts)
     base = read_policy(settings, strict=False)
     return ValidationContext(
-        ReferenceLookup(files, lambda ref: find(str(ref)).artifact, store.lock.refs),
+        ReferenceLookup(files, lambda ref: load(str(ref)), store.lock.refs),
         Bundles(settings),
         today,
         base,

@@ -35,7 +35,7 @@ from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
-from evalstore.versions import Bump, Version, bump_version
+from evalstore.versions import Bump, Version, bump_version, parse_version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
 _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must fit any file system
@@ -52,7 +52,7 @@ class BumpPlan(NamedTuple):
 class _PlanDraft:
     """A plan while it is made: steps by name, and the versions that pins move to.
 
-    It also has the drafts by reference, and who pins or follows whom. `migrated` are the last
+    It also has the drafts by name, and who pins or follows whom. `migrated` are the last
     releases of rubrics by the source that they were migrated from, which datasets of the same
     source are to pin.
     """
@@ -104,7 +104,8 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
     steps, beside = [step.resolved for step in draft.steps.values()], list_target_files(store)
-    found = find_use_findings(store, steps, today=today or date.min, beside=beside)
+    day = today or date.min
+    found = find_use_findings(store, steps, today=day, load=context.load, beside=beside)
     found.refuse_if_strict("nothing was released")
     for dataset in (step for step in steps if step.kind is Kind.DATASET):
         check_ids(dataset, store)
@@ -168,7 +169,7 @@ def _add_to_plan(
         else None
     )
     if step is not None:
-        draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
+        draft.steps[name], draft.artifacts[name] = step, step.artifact
     elif context.find_known_releases(name):
         for ref in list_floating_refs(context.store, resolved, draft.steps) if draft.steps else ():
             if _will_mean(
@@ -304,7 +305,7 @@ def make_draft_loader(
 ) -> Callable[[str], Artifact]:
     """Return a function that loads references while `drafts` await release.
 
-    The drafts are by `<kind>/<id>@<version>`.
+    The drafts are by `<kind>/<id>`.
     """
 
     def load(text: str) -> Artifact:
@@ -312,11 +313,16 @@ def make_draft_loader(
         try:
             return store.read_artifact(ref)
         except RefError:
-            if (draft := drafts.get(f"{ref.name}@{ref.version}")) is None:
+            draft = drafts.get(ref.name)
+            if draft is None or not _can_become(ref, parse_version(draft.version)):
                 raise
             return draft
 
     return load
+
+
+def _can_become(ref: Ref, version: Version) -> bool:
+    return can_mean(ref, version) if ref.is_floating else version == ref.version
 
 
 def check_tag_name(tag: str) -> None:

@@ -259,7 +259,7 @@ def open_job(
                 used,
                 today=day,
                 ignored=ignored,
-                find=find,
+                load=lambda ref: find(ref).artifact,
                 dataset=target,
                 lines=questions.list_lines,
             )

@@ -308,3 +308,17 @@ def test_what_the_command_offers_and_does(cli: Cli, chain: Shop) -> None:
     assert json.loads(ran.out)["released"][0]["moved"] == [
         {"from": "judge/accuracy@2.0.0", "to": "judge/accuracy@3.0.0"}
     ]
+
+
+@pytest.mark.parametrize("pin", ["2.0.0", "^2.0"])
+def test_a_pin_may_name_what_the_same_bump_makes(pin: str, shop: Shop, template: Callable[..., Any]) -> None:
+    def release() -> None:
+        shop.write("judges/accuracy.yaml", JUDGE)
+        shop.write("rubrics/reviewed.yaml", judged())
+        shop.bump()
+
+    template("a judge and who pins it", release)
+    change_judge(shop)
+    shop.write("rubrics/reviewed.yaml", judged(pin=f"judge/accuracy@{pin}"))
+    assert "no version" not in (said := "\n".join(shop.bump().findings))
+    assert "no release" not in said
