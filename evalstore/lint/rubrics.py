@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, combinations
@@ -34,6 +34,7 @@ from evalstore.lint.shapes import is_valid_by_schema, lint_artifact_shape
 from evalstore.lint.values import has_own_lists
 from evalstore.model import (
     Artifact,
+    Combine,
     Kind,
     RubricResult,
     Severity,
@@ -47,6 +48,7 @@ from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
+_WEIGHTLESS = tuple(combine for combine in Combine if combine is not Combine.WEIGHTED_AVG)
 _WEIGHED = 12  # checks whose outcomes are all tried
 
 
@@ -172,48 +174,47 @@ def lint_weights(artifact: Artifact) -> Iterator[Note]:
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
     if not checks or not all(_is_named(check) for check in checks):
         return
-    ids, written, combine = (
-        list_check_ids(checks),
-        get_mapping(scoring, "weights"),
-        scoring.get("combine"),
-    )
-    if combine in ("all_pass", "any_pass", "min", "max", "median"):
-        for id_ in written:
-            if id_ in ids:
-                why = f"the weight of {id_} has no effect: {combine} reads no weights"
-                hint = "remove it, or write `combine: weighted_avg`"
-                yield make_note(
-                    "weight-ineffective",
-                    ("scoring", "weights", id_),
-                    of_key=True,
-                    why=why,
-                    hint=hint,
-                )
-        return
+    ids = list_check_ids(checks)
+    if scoring.get("combine") in _WEIGHTLESS:
+        yield from _lint_unread_weights(scoring, ids)
+    elif len(ids) <= _WEIGHED and all(map(_is_pass_or_fail, checks)):
+        yield from _lint_small_weights(scoring, ids)
+
+
+def _is_pass_or_fail(check: Mapping[str, Any]) -> bool:
+    """Whether a check's score is 0 or 1, and a higher one better."""
+    return find_check_kind(check["kind"]).is_binary and not check.get("negate")
+
+
+def _lint_unread_weights(scoring: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Note]:
+    combine = scoring["combine"]
+    for id_ in get_mapping(scoring, "weights"):
+        if id_ in ids:
+            why = f"the weight of {id_} has no effect: {combine} reads no weights"
+            hint = "remove it, or write `combine: weighted_avg`"
+            pointer = ("scoring", "weights", id_)
+            yield make_note("weight-ineffective", pointer, of_key=True, why=why, hint=hint)
+
+
+def _lint_small_weights(scoring: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Note]:
+    """Yield the weights of checks that pass or fail without ever turning the rubric's verdict."""
+    written, threshold = get_mapping(scoring, "weights"), scoring.get("threshold", Decimal("0.7"))
     weights = [written.get(id_, 1) for id_ in ids]
-    threshold = scoring.get("threshold", Decimal("0.7"))
-    if (
-        combine != "weighted_avg"
-        or scoring.get("verdict") == "all"
-        or not all(_is_number(number) for number in (*weights, threshold))
-        or not threshold
-    ):
-        return
-    if len(ids) > _WEIGHED or any(
-        not find_check_kind(check["kind"]).is_binary or check.get("negate") for check in checks
-    ):
+    has_verdict = scoring.get("combine") == "weighted_avg" and scoring.get("verdict") != "all"
+    has_numbers = all(_is_number(number) for number in (*weights, threshold))
+    if not has_verdict or not has_numbers or not threshold:
         return
     # A required check decides by itself, and a weight of 0 says of itself that the check only
     # advises.
     required = [id_ for _, id_ in list_texts(scoring, "required")]
-    for id_, weight in zip(ids, weights, strict=True):
-        if weight > 0 and id_ not in required and not _can_turn(weights, ids.index(id_), threshold):
+    for index, (id_, weight) in enumerate(zip(ids, weights, strict=True)):
+        if weight > 0 and id_ not in required and not _can_turn(weights, index, threshold):
             why = (
                 f"{id_} never turns the verdict: with weight {weight}, it is the same whether "
                 f"{id_} passes or fails"
             )
             hint = "raise its weight, lower `threshold`, or make it required"
-            pointer = ("scoring", "weights", id_) if id_ in written else ("checks", ids.index(id_))
+            pointer = ("scoring", "weights", id_) if id_ in written else ("checks", index)
             yield make_note("weight-ineffective", pointer, of_key=True, why=why, hint=hint)
 
 
