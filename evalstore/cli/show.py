@@ -28,6 +28,8 @@ from evalstore.cli.run_pages import KEPT, require_other_tool, show_pairs, write_
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evalstore.runs.run_view import RowChoice, RunReader, RunView
 
 _RUN = re.compile(r".*\.(?:jsonl?|parquet|eval|csv)(?:\.(?:gz|zst))?", re.DOTALL)
@@ -137,32 +139,41 @@ def command(  # noqa: PLR0913  # the command line
         "--label": label is not None,
         "--only": bool(only),
     }
-    if is_run_name(name, settings.path):
-        from evalstore.runs.run_view import RowChoice
-
-        if raw:
-            raise UsageError("--raw is for artifacts, and this is a run", hint="see --format json")
-        choice = RowChoice(failed, question, check)
-        if other is not None:
-            unused = {
-                "--failed": failed,
-                "--check": check is not None,
-                "--label": label is not None,
-            }
-            show_pairs(settings, (name, other), question, only, out, unused)
-        elif label is not None:
-            from evalstore.cli.labelling import label_run, require_terminal
-
-            require_terminal(settings, failed=failed)
-            label_run(settings, _view_run(settings, name, choice, only, whole=True), label)
-        elif settings.format == "html":
-            write_run_page(settings, _read_run(settings, name, choice, only), out)
-        else:
-            settings.print_result(_view_run(settings, name, choice, only), paged=True)
+    if not is_run_name(name, settings.path):
+        _check_artifact_options(settings, name, other, chosen, raw=raw)
+        _show_artifact(settings, check_ref(name, settings.path, of_content=True), raw=raw)
         return
+    from evalstore.runs.run_view import RowChoice
+
+    if raw:
+        raise UsageError("--raw is for artifacts, and this is a run", hint="see --format json")
+    choice = RowChoice(failed, question, check)
+    if other is not None:
+        unused = {option: chosen[option] for option in ("--failed", "--check", "--label")}
+        show_pairs(settings, (name, other), question, only, out, unused)
+    elif label is not None:
+        from evalstore.cli.labelling import label_run, require_terminal
+
+        require_terminal(settings, failed=failed)
+        label_run(settings, _view_run(settings, name, choice, only, whole=True), label)
+    elif settings.format == "html":
+        write_run_page(settings, _read_run(settings, name, choice, only), out)
+    else:
+        settings.print_result(_view_run(settings, name, choice, only), paged=True)
+
+
+def _check_artifact_options(
+    settings: CommandSettings,
+    name: str,
+    other: str | None,
+    chosen: Mapping[str, bool],
+    *,
+    raw: bool,
+) -> None:
+    """Refuse what only the outputs of a run can be shown with; `chosen` are such options."""
     if other is not None:
         raise UsageError(f"two runs are shown side by side, and {name} is not a run")
-    if used := [option for option, given in chosen.items() if given]:
+    if used := [option for option, is_given in chosen.items() if is_given]:
         raise UsageError(f"{used[0]} is for the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
         raise UsageError(
@@ -171,7 +182,6 @@ def command(  # noqa: PLR0913  # the command line
     if settings.format in _RUN_FORMATS:
         what = _RUN_FORMATS[settings.format]
         raise UsageError(f"only a run can be {what}", hint="to see the file, remove --format")
-    _show_artifact(settings, check_ref(name, settings.path, of_content=True), raw=raw)
 
 
 def is_run_name(name: str, folder: Path) -> bool:
