@@ -30,7 +30,7 @@ from evalstore.audits.question_sets import (
     read_question_history,
 )
 from evalstore.audits.question_view import MovedQuestions
-from evalstore.audits.slices import SliceKind, Slicer
+from evalstore.audits.slices import AuditSlice, SliceKind, Slicer
 from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
@@ -216,7 +216,8 @@ def audit_runs(
 
         def build_audit() -> Audit:
             attributor = _open_runs(run_a, run_b, store, session, ask=options.ask)
-            job = AuditJob(attributor, session, MovedQuestions(options.moved), Slicer(options.by))
+            slicer = Slicer(options.by) if options.by else None
+            job = AuditJob(attributor, session, MovedQuestions(options.moved), slicer)
             return job.build_audit(allow_drift=options.allow_drift)
 
         return session.repeat_until_answered(build_audit)
@@ -229,10 +230,11 @@ class AuditJob:
     attributor: QuestionAttributor
     session: JudgeSession
     moved: MovedQuestions
-    slicer: Slicer
+    slicer: Slicer | None
     a: StoredRun = field(init=False)
     b: StoredRun = field(init=False)
-    noise: tuple[JudgeNoiseReader, JudgeNoiseReader] = field(init=False)
+    # Of run A and run B where judges have a part in some score.
+    noise: tuple[JudgeNoiseReader, ...] = ()
     sums: PairSums = field(default_factory=PairSums)
     totals: AuditTotals = field(init=False)
     notes: RunNotes = field(default_factory=RunNotes)
@@ -251,13 +253,13 @@ class AuditJob:
 
     def __post_init__(self) -> None:
         self.a, self.b = self.attributor.a, self.attributor.b
-        self.totals = AuditTotals(has_slices=self.slicer.has_places)
-        finder = self.attributor.finder
-        self.noise = JudgeNoiseReader(self.a, finder), JudgeNoiseReader(self.b, finder)
+        self.totals = AuditTotals(has_slices=bool(self.slicer and self.slicer.has_places))
 
     def build_audit(self, *, allow_drift: bool) -> Audit:
         """Attribute all questions, one after the other, and sum them up."""
         if self.attributor.is_judged:
+            finder = self.attributor.finder
+            self.noise = JudgeNoiseReader(self.a, finder), JudgeNoiseReader(self.b, finder)
             for pair in list_pairs(self.a, self.b):
                 if pair.set is PairSet.COMPARED:
                     self.attributor.add_evidence(pair)
@@ -280,11 +282,7 @@ class AuditJob:
             found,
             sentence=write_sentence(found),
             notes=(*found.notes, *list_judge_notes(found)),
-            slices=self.slicer.list_slices(
-                self.totals.list_shares(),
-                self.totals.groups,
-                is_estimated=any(factor.anchors for factor in found.factors),
-            ),
+            slices=self._list_slices(found),
             moved=self.moved.list_questions(),
             moved_count=self.moved.count,
         )
@@ -316,8 +314,8 @@ class AuditJob:
         self.moved.add_question(question, rows, row)
         self._slice_question(pair)
         self.notes.add_question(rows)
-        for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
-            reader.add_question(own, other)
+        for side, reader in enumerate(self.noise):
+            reader.add_question(rows[side], rows[1 - side])
         if FactorName.INPUT in result.changed:
             self.input_changed.append(question.id)
             asked = self.a.questions[question.id], self.b.questions[question.id]
@@ -328,11 +326,18 @@ class AuditJob:
         self._add_change(question, rows)
 
     def _slice_question(self, pair: QuestionPair) -> None:
-        if self.slicer.by is not None:
+        if self.slicer is not None:
             questions = self.b.questions if pair.id in self.b.questions else self.a.questions
             row = questions[pair.id].row if pair.id in questions else {}
             is_compared = pair.set is PairSet.COMPARED
             self.slicer.add_question((pair.old, pair.new), row, is_compared=is_compared)
+
+    def _list_slices(self, found: Audit) -> tuple[AuditSlice, ...]:
+        if self.slicer is None:
+            return ()
+        is_estimated = any(factor.anchors for factor in found.factors)
+        shares, groups = self.totals.list_shares(), self.totals.groups
+        return self.slicer.list_slices(shares, groups, is_estimated=is_estimated)
 
     def _add_change(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""

@@ -49,12 +49,9 @@ class AuditSlice:
 
 @dataclass(slots=True)
 class Slicer:
-    """Slices the questions of an audit `by` what was asked for.
+    """Slices the questions of an audit `by` what was asked for."""
 
-    Nothing is held where nothing was.
-    """
-
-    by: SliceKind | None
+    by: SliceKind
     _questions: int = 0
     # By label the places of its questions, by check the change of its score.
     _places: dict[str, array[int]] = field(default_factory=dict)
@@ -65,7 +62,7 @@ class Slicer:
     @property
     def has_places(self) -> bool:
         """Whether a slice names its questions by their place."""
-        return self.by in {SliceKind.TAG, SliceKind.GROUP}
+        return self.by is not SliceKind.CHECK
 
     def add_question(
         self,
@@ -80,7 +77,7 @@ class Slicer:
         """
         if self.by is SliceKind.CHECK:
             self._add_checks(rows)
-        elif self.by is not None:
+        else:
             for name in self._list_labels(rows, asked):
                 for side, row in enumerate(rows):
                     scored = self._scored.setdefault(name, [0, 0])

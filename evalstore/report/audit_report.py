@@ -35,9 +35,7 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
-    rows = _tabulate_slices(report.audit)
-    right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:7]]
-    slices = wrap_columns(rows, screen.width, right) if rows[1:] else ()
+    slices = _write_slices(report.audit, screen) if report.audit.slices else ()
     return plain.text(
         report.audit, screen, slices=slices, results=format_results(report.results, screen)
     )
@@ -112,6 +110,12 @@ def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
     rows = [*_list_slices(audit)]
     filled = [at for at in range(len(_SLICE_HEAD)) if any(row[at] for row in rows)]
     return [tuple(row[at] for at in filled) for row in (_SLICE_HEAD, *rows)]
+
+
+def _write_slices(audit: Audit, screen: Screen) -> list[str]:
+    rows = _tabulate_slices(audit)
+    right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:7]]
+    return wrap_columns(rows, screen.width, right)
 
 
 def _write_condition_item(one: ConditionResult) -> str:

@@ -32,7 +32,7 @@ from evalstore.runs.imports.entry import Series
 from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.question_mean import Outcome, compute_question_mean
-from evalstore.runs.records import can_be_graded, has_verdicts, open_record, require_format
+from evalstore.runs.records import can_be_graded, open_record, require_format
 from evalstore.runs.row_index import make_doubled_error
 from evalstore.runs.values import SeriesMean
 from evalstore.statistics import (
@@ -172,9 +172,8 @@ def find_record_reason(path_a: Path, path_b: Path) -> str:
     evalstore are graded as that was. Raises `LoadError` for a file of no known format.
     """
     paths = path_a, path_b
-    for path in paths:
-        require_format(path)
-    if not all(map(has_verdicts, paths)):
+    shapes = [require_format(path) for path in paths]
+    if not all(shape.has_verdicts for shape in shapes):
         return ""
     without = [path.name for path in paths if not can_be_graded(path)]
     if without:
