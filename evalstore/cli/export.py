@@ -46,6 +46,7 @@ def command(
     their path. Without --out, a single file goes to stdout.
     """
     from evalstore.api import export
+    from evalstore.report.written import describe_refusal
 
     result = export(
         refs,
@@ -65,4 +66,6 @@ def command(
             settings.print_message(f"left out, because {format_} cannot express it: {key}")
         for pin in file.behind:
             settings.print_message(f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}")
+    for refused in result.refused if out is None else ():
+        settings.print_message(describe_refusal(refused))
     return ExitCode.NO if result.refused else ExitCode.DONE

@@ -38,7 +38,7 @@ from evalstore.migration.prompts.judge_prompts import collect_stored_prompts
 from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Kind, PinType, Ref, parse_ref
+from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.model.question_params import list_value_keys
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
@@ -70,11 +70,12 @@ def export(
             overwritten. None writes nothing.
 
     Returns:
-        The files, each `.file`, `.ref` and `.text`; in `.refused` those that cannot be exported.
+        The files, each `.file`, `.ref` and `.text`; in `.refused` those that cannot be exported,
+        as the format cannot express a rubric that was edited, each with its `.reason`.
 
     Raises:
         RefError: No dataset here came from the format, or there is no such artifact.
-        RefusedError: The format cannot express a rubric, or a file differs.
+        RefusedError: A file of `out` differs.
 
     Examples:
         >>> try:
@@ -105,7 +106,7 @@ def _export_datasets(
 ) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
     """Return the files of all datasets that can be given back, and the others.
 
-    One alone that cannot be given back is an error.
+    Raises what keeps a dataset itself from being read.
     """
     refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(
         table.format
@@ -120,9 +121,7 @@ def _export_datasets(
         try:
             exports.append(_export_valid(ref, table, artifacts))
         except EvalstoreError as error:
-            if not refs[1:]:
-                raise
-            refused.append(_describe_refusal(ref, error, artifacts))
+            refused.append(_describe_refusal(artifacts.load_main(ref), error))
     mains = [main for main, *_ in exports]
     # Several suites may name the same companion file: it is exported once.
     main_keys = {(main.file, main.text) for main in mains}
@@ -132,18 +131,11 @@ def _export_datasets(
     )
 
 
-def _describe_refusal(ref: Ref, error: EvalstoreError, artifacts: ArtifactSource) -> UnexportedFile:
-    name, file = ref.name, ""
-    with suppress(EvalstoreError):
-        main = (
-            artifacts.load_dataset(ref)[0]
-            if ref.kind is Kind.DATASET
-            else artifacts.load_artifact(ref)
-        )
-        name, source = f"{ref.name}@{main.version}", main.value.get("x_source")
-        file = str(source.get("file", "")) if isinstance(source, dict) else ""
+def _describe_refusal(main: Artifact, error: EvalstoreError) -> UnexportedFile:
+    source = main.value.get("x_source")
+    file = str(source.get("file", "")) if isinstance(source, dict) else ""
     rubric = error.rubric if isinstance(error, EditedRubricError) else None
-    return UnexportedFile(file, name, rubric, error.message, error.hint or "")
+    return UnexportedFile(file, main.versioned, rubric, error.message, error.hint or "")
 
 
 def _parse_main_ref(text: str, table: FormatTable) -> Ref:
@@ -369,10 +361,7 @@ def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> 
     if STORED_PATH.fullmatch(text):
         return text
     ref = parse_ref(text)
-    artifact = (
-        artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
-    )
-    source = artifact.value.get("x_source", {})
+    source = artifacts.load_main(ref).value.get("x_source", {})
     path = source.get("run")
     if (
         source.get("format") != table.format

@@ -70,7 +70,7 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
     for pin in chain.from_iterable(file.behind for file in result.files):
         lines += _describe_pin(pin, screen)
     for refused in result.refused:
-        lines += _describe_refusal(refused, screen)
+        lines += screen.wrap(make_printable(describe_refusal(refused)))
     return "\n".join(lines)
 
 
@@ -79,10 +79,11 @@ def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
     return screen.wrap(make_printable(said))
 
 
-def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:
+def describe_refusal(refused: UnexportedFile) -> str:
+    """Return what could not be given back, why, and what to do."""
     place = f"{refused.file} from {refused.ref}" if refused.file else refused.ref
     hint = f"; {refused.hint}" if refused.hint else ""
-    return screen.wrap(make_printable(f"not written: {place}, {refused.reason}{hint}"))
+    return f"not written: {place}, {refused.reason}{hint}"
 
 
 def document_export(result: ExportResult) -> Any:

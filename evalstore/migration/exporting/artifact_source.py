@@ -94,6 +94,10 @@ class ArtifactSource:
             )
         return artifact
 
+    def load_main(self, ref: Ref) -> Artifact:
+        """Return the artifact that an export begins with: a dataset, or a rubric that is a file."""
+        return self.load_dataset(ref)[0] if ref.kind is Kind.DATASET else self.load_artifact(ref)
+
     def load_unreleased(self, ref: Ref) -> Artifact:
         """Return the file that a pin means once it is released.
 
