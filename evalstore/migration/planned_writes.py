@@ -65,38 +65,47 @@ def list_texts(
     `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is
     that of its source in characters.
     """
-    path = build_path(item.draft)
-    value, result = item.result.value, item.result
-    current = read_text(path) if item.stored else None
-    changes = _find_moves(item) if item.stored and current is not None else {}
+    value = item.result.value
     if value is None:
-        state, reason = result.state, result.reason
-        new = current or ""
-        if changes:
-            place = f"its case is {changes['case']} now" if "case" in changes else _OTHER_PLACE
-            reason = "; ".join(filter(None, (moved or place, reason)))
-            state = FileState.RENAMED if state is FileState.UNCHANGED else state
-            new = _edit_origin(new, path, changes)
-        yield path, PlannedText(new, current, state, reason)
-        rows = locate_rows(path)
-        if (
-            item.draft.kind is Kind.DATASET
-            and (text := read_text(rows)) is not None
-            and item.stored
-        ):
-            yield rows, PlannedText(text, text, result.state, result.reason)
+        yield from _list_kept_texts(item, moved, read_text)
         return
     source = {**head, **item.origin, **(value.get("x_source") or {})}
-    state, reason = result.state, result.reason
+    yield from _list_new_texts(item, {**value, "x_source": source}, moved, read_text, size)
+
+
+def _list_kept_texts(
+    item: PlannedArtifact, moved: str, read_text: ReadText
+) -> Iterator[tuple[str, PlannedText]]:
+    """Yield the files of an artifact as they are, but for where its suite is now."""
+    path, result = build_path(item.draft), item.result
+    current = read_text(path) if item.stored else None
+    changes = _find_moves(item) if current is not None else {}
+    state, reason, new = result.state, result.reason, current or ""
+    if changes:
+        place = f"its case is {changes['case']} now" if "case" in changes else _OTHER_PLACE
+        reason = "; ".join(filter(None, (moved or place, reason)))
+        state = FileState.RENAMED if state is FileState.UNCHANGED else state
+        new = _edit_origin(new, path, changes)
+    yield path, PlannedText(new, current, state, reason)
+    if item.stored and item.draft.kind is Kind.DATASET:
+        rows = locate_rows(path)
+        if (text := read_text(rows)) is not None:
+            yield rows, PlannedText(text, text, result.state, result.reason)
+
+
+def _list_new_texts(
+    item: PlannedArtifact, value: dict[str, Any], moved: str, read_text: ReadText, size: int
+) -> Iterator[tuple[str, PlannedText]]:
+    """Yield the files that say `value`; a large dataset has its rows in a file of their own."""
+    path = build_path(item.draft)
+    state, reason = item.result.state, item.result.reason
     if moved and state in {FileState.UPDATED, FileState.KEPT}:
         state = FileState.RENAMED if state is FileState.UPDATED else state
         reason = f"{moved}; {reason}"
     is_kept = state is FileState.KEPT
     is_large = size >= _ROWS_FROM and not is_kept
     has_rows = is_large or bool(item.stored and read_text(locate_rows(path)) is not None)
-    for part_path, part in _split_artifact(
-        item.draft, dict(value) | {"x_source": source}, has_rows=has_rows
-    ):
+    for part_path, part in _split_artifact(item.draft, value, has_rows=has_rows):
         there = read_text(part_path) if item.stored else None
         if not part_path.endswith(".jsonl"):
             yield part_path, _render_artifact(part_path, part, there, state, reason)
