@@ -146,31 +146,32 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
     template = compile_template(judge.template)
     if isinstance(template, str):  # another rule says what is wrong
         return
-    shown = {*template.names}
-    system = str((judge.model or {}).get("system") or "")
-    prose = (
-        f"{system}\n{''.join(what if part == TEXT_PART else ' ' for part, what in template.parts)}"
-    )
+    shown, model = {*template.names}, judge.model or {}
+    words = "".join(what if part == TEXT_PART else " " for part, what in template.parts)
+    prose = f"{model.get('system') or ''}\n{words}"
     is_explained = bool(shown & {*_EXPLAINING, *judge.variables})
     if "expected" not in shown and not is_explained:
         yield from _lint_reference(prose, artifact, lookup)
-        if found := _find_vague(
-            prose, frozenset(word for name in judge.levels or {} for word in _list_words(name))
-        ):
+        levels = (word for name in judge.levels or {} for word in _list_words(name))
+        if found := _find_vague(prose, frozenset(levels)):
             yield make_note("criterion-vague", at, found=found)
     yield from _lint_doubled(prose, at, _CHECKS_HINT)
-    if judge.score_type is ScoreType.CONTINUOUS and not is_explained:
-        scale = re.search(_RANGE, prose)
-        if scale and not _is_anchored(prose):
-            yield make_note("scale-unexplained", at, found=_show(scale[0]))
-    for index, name in list_texts(artifact.document.value, "level_names"):
-        if not is_explained and not re.search(
-            rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE
-        ):
-            yield make_note("level-unexplained", ("level_names", index), found=_show(name))
-    if (judge.model or {}).get("response_format") == "json" and (idle := re.search(_IDLE, prose)):
+    if not is_explained:
+        yield from _lint_scale(judge, artifact, prose)
+    if model.get("response_format") == "json" and (idle := re.search(_IDLE, prose)):
         yield make_note("reply-not-allowed", at, found=_show(idle[0]))
     yield from _lint_style(prose, at)
+
+
+def _lint_scale(judge: Judge, artifact: Artifact, prose: str) -> Iterator[Note]:
+    """Yield the scale, or the levels, that a prompt names without saying what they mean."""
+    if judge.score_type is ScoreType.CONTINUOUS:
+        scale = re.search(_RANGE, prose)
+        if scale and not _is_anchored(prose):
+            yield make_note("scale-unexplained", ("template",), found=_show(scale[0]))
+    for index, name in list_texts(artifact.document.value, "level_names"):
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE):
+            yield make_note("level-unexplained", ("level_names", index), found=_show(name))
 
 
 def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
