@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evalstore.model import Verdict
+from evalstore.model import UnscoredReason, Verdict
 from evalstore.report.json_values import write_json_value
 from evalstore.report.run_words import (
     count_unreleased,
@@ -184,10 +184,11 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
 def _find_reason(row: GradedRow) -> str:
     """Return why an output did not pass.
 
-    It is what the first check says that did not, the failed ones first.
+    It is what the first check says that did not: one that failed, else one that could not be
+    graded, else one that had nothing to grade.
     """
     ranked = sorted(
         (check for check in row.checks if check.verdict in _PARTS_OF_WORST),
-        key=lambda one: list(_PARTS_OF_WORST).index(one.verdict),
+        key=lambda one: (one.verdict is not Verdict.FAIL, one.unscored is UnscoredReason.MISSING),
     )
     return make_excerpt(f"{ranked[0].id}: {ranked[0].reason}" if ranked else row.reason, _REASON)

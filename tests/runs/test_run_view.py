@@ -187,6 +187,20 @@ def test_score_ends_with_what_went_worst_and_how_to_see_it(cli: Any, tmp_path: P
     assert good.out == ""
 
 
+def test_an_output_that_did_not_pass_names_what_failed_before_what_was_missing(cli: Any, tmp_path: Path) -> None:
+    assert cli("init", "--example", cwd=tmp_path).code == 0
+    checks = [
+        {"id": "fast", "kind": "limits", "latency_ms": {"max": 2000}},
+        {"id": "right", "kind": "llm_judge", "judge_prompt_ref": "judge/accuracy@worktree"},
+    ]
+    rubric = {"id": "strict", "version": "1.0.0", "checks": checks, "scoring": {"combine": "min", "errors": "zero"}}
+    (tmp_path / "rubrics/strict.yaml").write_text(json.dumps(rubric))
+    options = ("--rubric", "rubric/strict@worktree", "--offline", "--max-ungraded", "1")
+    ran = cli("score", "dataset/help_desk@worktree", "outputs/model_a.jsonl", *options, cwd=tmp_path)
+    first = ran.out.partition("the worst:\n")[2].splitlines()[0].split()
+    assert first[:4] == ["FAIL", "0.00", "forgot_password", "right:"]
+
+
 def test_a_folder_of_its_own_names_a_run(cli: Callable[..., Any], run: Path, tmp_path: Path) -> None:
     folder = run.parent
     (folder / "notes.json").write_text("{}")
