@@ -211,7 +211,10 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
 
 
 def _explain_id(row: Mapping[str, Any]) -> str:
-    return "its `id` is neither text nor a whole number" if "id" in row else "it has no `id`"
+    if "id" in row:
+        return "its `id` is neither text nor a whole number"
+    any_id = "; any will do where --match input joins by the input"
+    return f"it has no `id`{any_id if read_asked(row.get('input')) else ''}"
 
 
 def _write_output(output: Any) -> str:
