@@ -3,6 +3,10 @@
 from typing import TYPE_CHECKING
 
 from evalstore.documents.document import (
+    GZIP,
+    PARQUET,
+    ZIP,
+    ZSTANDARD,
     Document,
     DoubledKey,
     Pointer,
@@ -42,8 +46,12 @@ if TYPE_CHECKING:
     from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 
 __all__ = [
+    "GZIP",
     "LINE_LIMIT",
     "OPAQUE_DEPTH",
+    "PARQUET",
+    "ZIP",
+    "ZSTANDARD",
     "Document",
     "DoubledKey",
     "JsonStream",

@@ -17,6 +17,18 @@ NODE_LIMIT = 200_000
 LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
+# How files begin that are no text, whatever they are called.
+ZIP, GZIP, ZSTANDARD = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PARQUET = b"PAR1"
+_UNPACK = "unpack it first"
+_NO_TEXT: Mapping[bytes, tuple[str, str]] = {
+    **dict.fromkeys(ZIP, ("a zip archive, not text", _UNPACK)),
+    GZIP: ("packed by gzip", _UNPACK),
+    ZSTANDARD: ("packed by Zstandard", _UNPACK),
+    b"BZh": ("packed by bzip2", _UNPACK),
+    b"\xfd7zXZ": ("packed by xz", _UNPACK),
+    PARQUET: ("Parquet, not text", "write its rows as JSON Lines"),
+}
 _BOM = "\ufeff"
 # Control characters, line ends that not every reader knows, surrogates and non-characters.
 _FORBIDDEN = re.compile(
@@ -173,10 +185,16 @@ def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
 
 
 def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
-    """Decode UTF-8, naming the line and column of the first byte that is not."""
+    """Decode UTF-8, naming the line and column of the first byte that is not.
+
+    What is packed is named as that.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if line == 1 and (sign := next(filter(data.startswith, _NO_TEXT), None)):
+            what, hint = _NO_TEXT[sign]
+            raise LoadError(f"is {what}", place=Place(file), hint=hint) from None
         before = data[: error.start].decode("utf-8", "replace")
         place = locate_offset(before, len(before), file)
         place = Place(file, (place.line or 1) + line - 1, place.column)

@@ -464,7 +464,13 @@ FORMATS = (
         is_container=True,
         advise=lambda _: "name its columns of ids and of outputs `id` and `output`",
     ),
-    FileFormat("another kind of archive", {ARCHIVE}, lambda _: True, is_container=True),
+    FileFormat(
+        "a zip archive that is no log of Inspect AI",
+        {ARCHIVE},
+        lambda _: True,
+        is_container=True,
+        advise=lambda _: "unpack it first",
+    ),
     FileFormat(
         "text in UTF-16",
         {UTF_16},

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from evalstore.documents import GZIP, ZSTANDARD
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.unpack_budget import UnpackBudget
@@ -19,10 +20,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
-    _GZIP: lambda file: gzip.GzipFile(fileobj=file),
-    _ZSTANDARD: zstd.ZstdFile,
+    GZIP: lambda file: gzip.GzipFile(fileobj=file),
+    ZSTANDARD: zstd.ZstdFile,
 }
 # Rows repeat their prompts, and are read one by one: they may be packed so many times as tightly as
 # a log, and what gzip packs without end is still twice as tight.

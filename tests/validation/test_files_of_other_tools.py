@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,13 @@ DRAFT = {"id": "draft", "version": "1.0.0", "checks": [{"kind": "format", "forma
 def find_file(format_: str) -> Path:
     path = LEGACY / format_ / FILES[format_]
     return path if path.is_file() else next(file for file in sorted(path.rglob("*")) if file.is_file())
+
+
+def pack_archive(data: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("evals.json", data)
+    return archive.getvalue()
 
 
 def list_findings(cli: Run, *argv: Any, at: Path | str = ".") -> tuple[int, list[dict[str, Any]]]:
@@ -60,6 +71,24 @@ def test_it_names_what_migrate_does_not_take(cli: Run, tmp_path: Path, value: An
     code, (finding,) = list_findings(cli, tmp_path / "eval_metadata.json")
     assert (code, finding["rule"]) == (1, "format-foreign")
     assert said in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pack", "said"),
+    [
+        ("suite.json.gz", gzip.compress, "packed by gzip"),
+        ("suite.json", bz2.compress, "packed by bzip2"),  # whatever it is called
+        ("suite.zip", pack_archive, "a zip archive"),
+    ],
+)
+def test_a_packed_suite_is_named_as_packed(
+    cli: Run, tmp_path: Path, name: str, pack: Callable[[bytes], bytes], said: str
+) -> None:
+    (tmp_path / name).write_bytes(pack(find_file("skill_creator").read_bytes()))
+    code, (finding,) = list_findings(cli, tmp_path / name)
+    assert (code, said in finding["message"], finding["hint"]) == (1, True, "unpack it first")
+    assert said in (out := cli("migrate", tmp_path / name, "--into", tmp_path / "store").out)
+    assert "; unpack it first" in out
 
 
 def test_what_may_be_two_formats_asks_which(cli: Run, tmp_path: Path) -> None:

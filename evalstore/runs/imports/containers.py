@@ -16,10 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.documents import LINE_LIMIT, JsonStream, read_legacy_yaml
+from evalstore.documents import LINE_LIMIT, ZIP, JsonStream, read_legacy_yaml
+from evalstore.documents import PARQUET as PARQUET_SIGN
 from evalstore.errors import LoadError, Place
 from evalstore.files import LARGE_FILE
-from evalstore.runs.imports.inspect_archive import MAGIC, open_archive
+from evalstore.runs.imports.inspect_archive import open_archive
 from evalstore.runs.imports.row_item import parse_lenient_object, read_item
 from evalstore.runs.packed import open_unpacked
 from evalstore.runs.row_formats import is_text_format, read_lines
@@ -27,10 +28,10 @@ from evalstore.runs.row_formats import is_text_format, read_lines
 ARCHIVE, OBJECT, ARRAY, EMPTY = "archive", "object", "array", "empty"
 CSV, YAML, UTF_16, PARQUET, OTHER = "csv", "yaml", "utf-16", "parquet", "other"
 _MAGIC = {
-    **dict.fromkeys(MAGIC, ARCHIVE),
+    **dict.fromkeys(ZIP, ARCHIVE),
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,
-    b"PAR1": PARQUET,
+    PARQUET_SIGN: PARQUET,
 }
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 64 << 10  # bytes of a text that tell a table and YAML from anything else

@@ -18,7 +18,6 @@ from evalstore.files import BLOCK, open_user_file
 from evalstore.runs.packed import DAMAGE, open_zstandard
 from evalstore.runs.unpack_budget import UnpackBudget
 
-MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
 # Bytes of memory for the text of one value; reading it takes some times as much.
 _VALUE_LIMIT = 16 << 20
