@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.documents import read_legacy_yaml
+from evalstore.documents import read_legacy_yaml, read_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render
 from tests.migrate.promptfoo_grading import grade_case, read_config
@@ -241,6 +241,17 @@ def test_tests_in_other_files_say_whose_a_suite_is(tmp_path: Path) -> None:
     named = {read.file: read.reason for read in report.sources}
     assert named["in/b/cases/rows.yaml"] == "its cases come with in/b/suite.yaml"
     assert ": its cases come with in/b/suite.yaml\n" in render(report, "text")
+
+
+def test_files_of_a_pattern_are_numbered_from_the_last_name_to_the_first(tmp_path: Path) -> None:
+    """As the glob of promptfoo's releases lists them on Linux and macOS."""
+    for name in ("a/x", "a/y", "a-b/x", "b/10", "b/9"):
+        _write(tmp_path / f"in/{name}.yaml", [{"vars": {"city": name}}])
+    config = {"prompts": ["{{ city }}"], "providers": ["any"], "defaultTest": {}, "tests": "file://*/*.yaml"}
+    migrate([_write(tmp_path / "in/promptfooconfig.yaml", config)], into=tmp_path / "store")
+    (dataset,) = (tmp_path / "store/datasets").iterdir()
+    asked = [question["input"] for question in read_yaml(dataset.read_text("utf-8"), "d").value["questions"]]
+    assert asked == ["b/9", "b/10", "a-b/x", "a/y", "a/x"]
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -87,6 +87,16 @@ def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     ]
 
 
+def test_a_cached_response_has_the_time_of_the_answer_and_not_that_of_the_cache(results: Results) -> None:
+    response = {"output": "A.", "cached": True, "cost": 0}
+    path = results(
+        {"latencyMs": 2, "response": {**response, "latencyMs": 191}},  # of 0.121
+        {"latencyMs": 2, "testIdx": 5, "response": response},  # of 0.118, which grades no latency then
+    )
+    measures = [found.output.measures for found in read_outputs(path) if isinstance(found, StoredOutput)]
+    assert [(one.latency_ms, one.cost_usd) for one in measures] == [(191, 0), (None, 0)]
+
+
 def test_lines_and_bare_summaries_hold_the_same_results(results: Results, lines: Callable[..., Path]) -> None:
     whole = [(found.id, found) for found in read_outputs(results(RESULT, {"testIdx": 5}))]
     bare = results(results=[RESULT, {**RESULT, "testIdx": 5}])

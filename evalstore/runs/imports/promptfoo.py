@@ -92,7 +92,7 @@ def _read_measures(result: Mapping[str, Any], said: Measures) -> Measures:
     """Return what the response says, else the result, in which 0 stands for nothing known, too."""
     latency, cost = (read_measure(result.get(key)) or None for key in ("latencyMs", "cost"))
     if get_mapping(result, "response").get("cached"):
-        latency = None
+        latency = None  # the result has the time that the cache took
     return said._replace(
         latency_ms=latency if said.latency_ms is None else said.latency_ms,
         cost_usd=cost if said.cost_usd is None else said.cost_usd,

@@ -37,8 +37,8 @@ def _read_measures(response: Any) -> Measures:
         return NO_MEASURES
     used = get_mapping(response, "tokenUsage")
     return Measures(
-        # Of a cached response promptfoo takes no time, either.
-        latency_ms=None if response.get("cached") else read_measure(response.get("latencyMs")),
+        # Of a cached response it is the time that the answer took when it was asked for.
+        latency_ms=read_measure(response.get("latencyMs")),
         cost_usd=read_measure(response.get("cost")),
         input_tokens=read_measure(used.get("prompt")),
         output_tokens=read_measure(used.get("completion")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer
@@ -112,7 +113,8 @@ class TestFinder:
         for pointer, item in found:
             path = item.get("path") if isinstance(item, dict) else item
             if isinstance(path, str):
-                for one in self.list_files(path) or [path]:
+                # The program reads the files of a pattern from the last name to the first.
+                for one in sorted(self.list_files(path), key=_split_path, reverse=True) or [path]:
                     yield from self._read_file(one, pointer)
             elif isinstance(item, dict):
                 yield TestPlace(item, pointer, document)
@@ -176,6 +178,10 @@ def list_types(part: TestPlace) -> Iterator[str]:
         if isinstance(type_, str):
             yield type_.removeprefix("not-")
         yield from list_types(place)
+
+
+def _split_path(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path).parts
 
 
 def _list_values(value: Any) -> list[Any]:
