@@ -43,11 +43,21 @@ class MigrationRemark:
 
         Those in a file other than `file` come with its name.
         """
-        own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
-        far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
-        noun = "lines" if len(own) > 1 else "line"
-        line = f"{noun} {join_names(own, _LINES)}" if own else ""
-        return "; ".join(filter(None, [line, join_names(far, _LINES)]))
+        by_file: dict[str, dict[str, None]] = {}
+        for entry in sorted(self.entries, key=lambda entry: entry.file != file):
+            lines = by_file.setdefault(entry.file, {})
+            lines |= {f"{entry.line:,}": None} if entry.line else {}
+        places = [
+            " of ".join(filter(None, [_describe_lines([*lines]), name if name != file else ""]))
+            for name, lines in by_file.items()
+        ]
+        more = [count_noun(len(places) - 1, "more file")] if places[1:] else []
+        return "; ".join(filter(None, [*places[:1], *more]))
+
+
+def _describe_lines(lines: Sequence[str]) -> str:
+    noun = "lines" if len(lines) > 1 else "line"
+    return f"{noun} {join_names(lines, _LINES)}" if lines else ""
 
 
 class SourceGroup(NamedTuple):

@@ -76,6 +76,7 @@ _OUTPUTS = (
 _PLAIN = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
 _PROMPTFOO = "results of promptfoo"
 _PROMPTFOO_PLACES = ("results", "results.results")
+_HOSTED, _HOSTED_ITEMS = "OpenAI hosted evals", "output items of OpenAI's hosted evals"
 _MEAN_OF_METRICS = "the score of an output is the mean of its metrics"
 PLACES = frozenset(
     {*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, *hosted_evals.PLACES}
@@ -350,14 +351,36 @@ FORMATS = (
         read_facts=openai_evals.read_log_facts,
     ),
     FileFormat(
-        "output items of OpenAI's hosted evals",
+        _HOSTED_ITEMS,
         {OBJECT},
         hosted_evals.is_item_list,
         _by_row(hosted_evals.read_row, *hosted_evals.PLACES),
-        "OpenAI hosted evals",
+        _HOSTED,
         files=".json",
         has_verdicts=True,
         migrates="openai_evals",
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        _HOSTED_ITEMS,
+        _ROWS,
+        hosted_evals.is_item,
+        _by_row(hosted_evals.read_row),
+        _HOSTED,
+        files=".jsonl",
+        has_verdicts=True,
+        migrates="openai_evals",
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        "items of OpenAI's hosted evals as the dashboard exports them",
+        _ROWS,
+        hosted_evals.is_exported_item,
+        _by_row(hosted_evals.read_exported_row),
+        _HOSTED,
+        files="eval_items_*.jsonl",
+        has_verdicts=True,
+        score_note=_MEAN_OF_METRICS,
     ),
     FileFormat(
         "a test run of DeepEval",
@@ -440,6 +463,12 @@ FORMATS = (
         _has_all("trial_name", "verifier_result"),
         tool="Harbor",
         advise=lambda _: 'write one line for each trial: {"id": …, "output": …}',
+    ),
+    FileFormat(
+        "runs of OpenAI's hosted evals, whose answers are in their output items",
+        {OBJECT},
+        hosted_evals.is_run,
+        tool=_HOSTED,
     ),
     FileFormat(
         "conversations without ids",

@@ -15,6 +15,7 @@ from evalstore.errors import LoadError
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.readers.openai_evals.classes import CLASSES, build_checks
 from evalstore.model import Verdict
+from tests.rows import each
 from tests.shared_data import find_shared
 
 BASIC = "evals.elsuite.basic"
@@ -24,8 +25,8 @@ COUNTS = {
     ("Match", "declared"): 1,
     ("Includes", "equal"): 18,
     ("FuzzyMatch", "equal"): 33,
-    ("JsonMatch", "equal"): 23,
-    ("JsonMatch", "declared"): 6,
+    ("JsonMatch", "equal"): 24,
+    ("JsonMatch", "declared"): 5,
     ("JsonValidator", "equal"): 9,
     ("JsonValidator", "declared"): 3,
     ("ModelBasedClassify", "declared"): 60,
@@ -52,6 +53,25 @@ def test_every_measured_verdict_is_equal_or_declared() -> None:
     vectors = read_json(find_shared("vectors/openai_vectors.json").read_bytes(), "v").value["vectors"]
     found = Counter((one["assert"]["class"].rpartition(":")[2], compare_vector(one)) for one in vectors)
     assert found == COUNTS
+
+
+DRAWN = [  # what drawn samples showed, as evals 3.0.1 grades them
+    ("fuzzy_match:FuzzyMatch", "1,000  yes", "", False),
+    ("fuzzy_match:FuzzyMatch", "a  b", "\u00a0", False),
+    ("fuzzy_match:FuzzyMatch", "anthem", "The", False),
+    ("fuzzy_match:FuzzyMatch", "anthem", "them", True),
+    ("fuzzy_match:FuzzyMatch", "the", "", True),
+    ("json_match:JsonMatch", ['{"a": NaN}', "1"], "1", True),
+    ("json_match:JsonMatch", "NaN", "NaN", False),
+    ("json_match:JsonMatch", '{"a": 1, "a": 2}', '{"a": 2}', True),
+]
+
+
+@each(DRAWN)
+def test_a_drawn_sample_is_graded_as_the_program_does(row: tuple[str, Any, str, bool]) -> None:
+    name, ideal, output, passes = row
+    vector = {"assert": {"class": f"{BASIC}.{name}"}, "vars": {"ideal": ideal}, "output": output, "name": name}
+    assert compare_vector(vector | {"expect": {"pass": passes}}) == "equal"
 
 
 @pytest.fixture
@@ -122,20 +142,39 @@ def read_judge(path: Path) -> dict[str, Any]:
     return value
 
 
+NAMED = {
+    "in one list; put each into a file of its own": {"object": "list", "data": [{"testing_criteria": [1]}]},
+    "runs of OpenAI's hosted evals, whose answers are in their output items": {
+        "object": "eval.run", "eval_id": "e", "per_testing_criteria_results": []
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", NAMED)
+def test_what_else_the_service_gave_is_named(said: str, tmp_path: Path, cli: Any) -> None:
+    (tmp_path / "saved.json").write_text(json.dumps(NAMED[said]))
+    for command in (("validate",), ("migrate", "--into", "store")):
+        ran = cli(*command, "saved.json", cwd=tmp_path)
+        assert said in " ".join(ran.out.split())
+    assert not (tmp_path / "store").exists()
+
+
 def criterion(kind: str, **keys: Any) -> dict[str, Any]:
     return {"type": kind, "name": kind, "input": "{{ sample.output_text }}", **keys}
 
 
 ASKED = [
     {"role": "system", "content": "Be fair."},
-    {"role": "user", "content": "{{item.title}}: {{sample.output_text}}"},
+    {"role": "user", "content": [{"type": "input_text", "text": "{{item.title}}:"}, "{{sample.output_text}}"]},
 ]
+SAMPLING = {"max_completions_tokens": 50, "temperature": 0, "seed": None}
 CRITERIA = [
     criterion("string_check", reference="{{ item.label }}", operation="eq"),
     criterion("string_check", reference="no", operation="neq"),
     criterion("string_check", reference="PAID", operation="ilike", input="{{sample.output_json.state}}"),
     criterion("label_model", model="m", labels=["kind", "rude"], passing_labels=["kind"]) | {"input": ASKED},
     criterion("score_model", model="m", range=[1, 5], pass_threshold=4) | {"input": ASKED},
+    criterion("score_model", model="m", sampling_params=SAMPLING) | {"input": ASKED, "name": "open"},
     criterion("text_similarity", reference="x", evaluation_metric="bleu", pass_threshold=0.5),
     criterion("python", source="def grade(sample, item): return 1"),
     criterion("string_check", reference="x", operation="eq", input="{{ item.title }}"),
@@ -154,29 +193,38 @@ ITEMS = {
 
 def test_a_hosted_eval_and_its_items_come_in_and_go_back(tmp_path: Path, cli: Any) -> None:
     (tmp_path / "saved").mkdir()
-    for name, value in (("eval", EVAL), ("items", ITEMS)):
+    for name, value in (("eval", EVAL), ("items", ITEMS), ("listed", ITEMS["data"])):
         (tmp_path / f"saved/{name}.json").write_text(json.dumps(value))
+    (tmp_path / "saved/lines.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS["data"]))
     report = migrate(tmp_path / "saved", into=tmp_path / "store")
+    reasons = {reason for entry in report.entries for reason in entry.reasons}
     unmapped = [entry.reason for entry in report.entries if entry.outcome is MigrationOutcome.UNMAPPED]
     assert [reason.partition(":")[0] for reason in unmapped] == [
         "text_similarity",
         "python",
         "it reads {{ item.title }}, which no check here does",
-        "another run of the same item, whose question is there already",
+        *["another run of the same item, whose question is there already"] * 3,
     ]
     rubric = read_judge(tmp_path / "store/rubrics/eval_1.yaml")
     assert [check["kind"] for check in rubric["checks"]] == [
-        "target_match", "target_match", "must_contain_any", "llm_judge", "llm_judge",
+        "target_match", "target_match", "must_contain_any", "llm_judge", "llm_judge", "llm_judge",
     ]  # fmt: skip
-    assert [check.get("threshold") for check in rubric["checks"][3:]] == [1, pytest.approx(0.75)]
+    assert [check.get("threshold") for check in rubric["checks"][3:]] == [1, pytest.approx(0.75), None]
+    assert "a score_model without a pass_threshold: here a grade passes from 0.7 of its range on" in reasons
     assert rubric["checks"][0]["targets"] == {"from": "label"}
     judge = read_judge(tmp_path / "store/judges/eval_1_label_model.yaml")
     assert judge["model"] == {"id": "m", "system": "Be fair."}
     assert judge["level_scores"] == {"rude": 0, "kind": 1}
+    assert judge["template"] == "{{ item_title }}:\n{{ output }}"
+    judge = read_judge(tmp_path / "store/judges/eval_1_open.yaml")
+    assert judge["model"] == {"id": "m", "system": "Be fair.", "max_tokens": 50, "temperature": 0}
     texts = {file.file: file.text for file in export(to="openai_evals", store=tmp_path / "store").files}
+    lines = texts.pop("saved/lines.jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == ITEMS["data"]
     assert {name: json.loads(text) for name, text in texts.items()} == {
         "saved/eval.json": EVAL,
         "saved/items.json": ITEMS,
+        "saved/listed.json": ITEMS["data"],
     }
     shown = cli("-C", tmp_path / "store", "show", "../saved/items.json")
     assert "OpenAI hosted evals" in shown.out

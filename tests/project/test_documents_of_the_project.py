@@ -397,6 +397,27 @@ def write_tide_answers(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
+TICKETS = {"Where is my parcel?": "delivery", "Give me my money back.": "refund", "Cancel it.": "cancel"}
+
+
+def write_ticket_items(folder: Path) -> None:
+    for model, wrong in (("small", "refund"), ("large", "")):
+        items = []
+        for number, (ticket, label) in enumerate(TICKETS.items()):
+            answer = "delivery" if label == wrong else label
+            results = [
+                {"name": "Right label", "passed": answer == label},
+                {"name": "Length", "passed": True, "score": 1},
+            ]
+            items.append(
+                {"object": "eval.run.output_item", "eval_id": "eval_68ab12", "datasource_item_id": number,
+                 "datasource_item": {"ticket": ticket, "label": label}, "results": results,
+                 "sample": {"model": model, "input": [{"role": "user", "content": ticket}],
+                            "output": [{"role": "assistant", "content": answer}]}}
+            )  # fmt: skip
+        (folder / f"saved/{model}.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items), "utf-8")
+
+
 def judge_tides(prompt: str) -> str:
     """Answer yes unless the outcome names a time where there is no table."""
     invents = "At 9:15" in prompt
@@ -404,7 +425,12 @@ def judge_tides(prompt: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("title", "write"), [("A suite of promptfoo", write_ferry_results), ("A skill", write_tide_answers)]
+    ("title", "write"),
+    [
+        ("A suite of promptfoo", write_ferry_results),
+        ("A skill", write_tide_answers),
+        ("An eval of OpenAI", write_ticket_items),
+    ],
 )
 def test_a_suite_goes_from_its_file_to_its_first_audit(
     title: str,

@@ -138,6 +138,15 @@ def hosted_item(id_: str, output: str, *passed: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def exported_item(index: int, output: str, *passed: bool) -> dict[str, Any]:
+    """A row that the dashboard exported; its grades are on the graders' own scales."""
+    grades = {"r": 1.0, "l": 6.5 if passed[1] else 2}
+    return {
+        "run_id": "evalrun_1", "data_source_idx": index, "item": {"input": f"Say {index}"}, "grades": grades,
+        "passes": dict(zip("rl", passed, strict=True)), "sample": {"outputs": [{"role": "assistant", "content": output}]},
+    }  # fmt: skip
+
+
 A, B = "a river and a lake", "a river"
 SPEC = {"spec": {"eval_name": "rivers.dev", "completion_fns": ["m"], "created_at": "2026"}}
 EVALS_LOG = (
@@ -202,6 +211,17 @@ EXAMPLES = {
             {"object": "list", "data": [hosted_item("a", A, True, True), hosted_item("b", B, True, False)]}
         ).encode(),
         "OpenAI hosted evals",
+    ),
+    "hosted items in lines": Example(
+        "items.jsonl",
+        to_lines(hosted_item("a", A, True, True), hosted_item("b", B, True, False)),
+        "OpenAI hosted evals",
+    ),
+    "hosted items of the dashboard": Example(
+        "eval_items_1.jsonl",
+        to_lines(exported_item(0, A, True, True), exported_item(1, B, True, False)),
+        "OpenAI hosted evals",
+        ids=("0", "1"),
     ),
     "inspect eval": Example("l.eval", to_archive(HEADER, *SAMPLES), "Inspect AI"),
     "inspect json": Example("l.json", json.dumps(HEADER | {"samples": SAMPLES}).encode(), "Inspect AI"),
@@ -334,7 +354,7 @@ def test_every_command_gives_the_same_answer(
     assert "compared as recorded: " in compared.out
     checked = cli("validate", path)
     assert checked.code == 1
-    if name == "hosted eval":  # its items are the rows of a dataset, too
+    if shape.migrates:  # its items are the rows of a dataset, too
         assert "`migrate` knows it as openai_evals" in re.sub(r"\s+", " ", checked.out)
         return
     migrated = cli("migrate", path, "--into", tmp_path / "store")

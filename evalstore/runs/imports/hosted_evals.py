@@ -1,17 +1,24 @@
 """Reads output items of OpenAI's hosted evals: answers, and each criterion's verdict.
 
-The shapes are those of the API's published types; the service closed on 30 November 2026.
+The shapes are those of the API's published types and of exports of its dashboard; the service
+closed on 30 November 2026.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import CheckResult, Output
-from evalstore.runs.imports.entry import OutputEntry, Series, make_entry, read_id
+from evalstore.runs.imports.entry import (
+    OutputEntry,
+    Series,
+    make_entry,
+    read_id,
+    shorten_reason,
+)
 from evalstore.runs.imports.grades import grade_by_checks, make_check, read_passed, read_score
 from evalstore.runs.imports.messages import read_chat_output, read_last_question
 from evalstore.runs.record_fields import get_mapping
@@ -25,30 +32,72 @@ def is_item_list(names: AbstractSet[str]) -> bool:
     return {"data[].datasource_item", "data[].results"} <= names
 
 
+def is_item(names: AbstractSet[str]) -> bool:
+    """Whether a row with these keys is an output item."""
+    return {"datasource_item", "results"} <= names
+
+
+def is_exported_item(names: AbstractSet[str]) -> bool:
+    """Whether a row with these keys is an item as the dashboard exported it."""
+    return {"data_source_idx", "grades"} <= names
+
+
+def is_run(names: AbstractSet[str]) -> bool:
+    """Whether a document with these keys is a run of an eval, or a page of runs."""
+    counts = "per_testing_criteria_results"
+    return {"eval_id", counts} <= names or {"data[].eval_id", f"data[].{counts}"} <= names
+
+
 def read_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
     """Return one output item; its question has the index of the item."""
-    sample = get_mapping(row, "sample")
-    output = sample.get("output")
-    answer: Output | str = "the item has no output"
-    if isinstance(output, list) and output:
-        answer = read_chat_output(output, place) or answer
+    sample, results = get_mapping(row, "sample"), row.get("results")
     model = sample.get("model")
-    checks = list(_list_checks(row.get("results")))
     asked = read_last_question(sample.get("input"))
-    id_ = read_id(row.get("datasource_item_id"))
+    checks = [
+        _make_check(read_id(result.get("name")), result.get("score"), result.get("passed"))
+        for result in (results if isinstance(results, list) else ())
+        if isinstance(result, dict)
+    ]
     return make_entry(
         Series(model if isinstance(model, str) else None),
-        id_ if id_ is not None else str(number),
+        read_id(row.get("datasource_item_id")) or str(number),
         place.line or 0,
-        answer,
+        _read_answer(sample, "output", place),
         (asked,) if asked else (),
         grade=grade_by_checks(checks) if checks else None,
     )
 
 
-def _list_checks(results: Any) -> Iterator[CheckResult]:
-    for result in results if isinstance(results, list) else ():
-        if isinstance(result, dict):
-            name = read_id(result.get("name")) or "criterion"
-            score, passed = read_score(result.get("score")), read_passed(result.get("passed"))
-            yield make_check(name, score, passed, engine=_ENGINE)
+def read_exported_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
+    """Return one item of an export of the dashboard, where its run stands for its model."""
+    sample, grades, passes = (get_mapping(row, key) for key in ("sample", "grades", "passes"))
+    names = dict.fromkeys([*grades, *passes])
+    checks = [_make_check(name, grades.get(name), passes.get(name)) for name in names]
+    return make_entry(
+        Series(read_id(row.get("run_id"))),
+        read_id(row.get("data_source_idx")) or str(number),
+        place.line or 0,
+        _read_answer(sample, "outputs", place),
+        grade=grade_by_checks(checks) if checks else None,
+    )
+
+
+def _read_answer(sample: Mapping[str, Any], key: str, place: Place) -> Output | str:
+    """Return what was answered, or why nothing was; a message that names no role is an answer."""
+    said, error = sample.get(key), sample.get("error")
+    if isinstance(said, list) and said:
+        said = [{"role": "assistant", **one} if isinstance(one, dict) else one for one in said]
+        answer = read_chat_output(said, place, sample.get("finish_reason"))
+        if answer:
+            return answer
+    why = error.get("message") if isinstance(error, dict) else error
+    return shorten_reason(why, "the item has no output")
+
+
+def _make_check(name: str | None, score: Any, passed: Any) -> CheckResult:
+    """Return what a grader said: where its score is on a scale of its own, its verdict counts."""
+    number, verdict = read_score(score), read_passed(passed)
+    if number is None or verdict is None or 0 <= number <= 1:
+        return make_check(name or "criterion", number, verdict, engine=_ENGINE)
+    reason = f"its score is {float(number):g}"
+    return make_check(name or "criterion", None, verdict, reason=reason, engine=_ENGINE)

@@ -16,6 +16,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     That is its questions, the rubric of a hosted eval, or the questions of its outputs.
     """
     root = legacy.document.value
+    if isinstance(root, list):
+        return read_items(root, ())
     if "testing_criteria" in root:
         return read_criteria(root, table)
-    return read_items(root, table) if "data" in root else read_registry(legacy, table)
+    return read_items(root["data"], ("data",)) if "data" in root else read_registry(legacy, table)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from evalstore.documents import Pointer
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import UniqueLabels, make_check_ids, make_id, make_slug
 from evalstore.migration.case_reading import APART, refuse_source
@@ -32,10 +33,16 @@ _OUTPUT, _JSON, _ITEM = "sample.output_text", "sample.output_json", "item."
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _VERSION = "1.0.0"
 _UNPROVED = (
-    "what the service did is known by its types alone: grade the saved items again, and compare"
+    "what the service did is known by its types alone: grade the saved items again, and compare "
+    "the verdicts: `evalstore show ITEMS RUN`"
 )
+_NO_BAR = "a score_model without a pass_threshold: here a grade passes from 0.7 of its range on"
 _NO_READING = "it reads {}, which no check here does"
 _FACTS = JudgeFacts("", "the reply of the service was bound to its schema")
+_SAMPLING = {  # what a model of a judge calls them
+    **{key: key for key in ("temperature", "top_p", "seed")},
+    "max_completions_tokens": "max_tokens",
+}
 # Keys of an item that a question has for itself.
 _RESERVED = frozenset(
     {"id", "input", "messages", "rubric_ref", "bundle", "group", "title", "description"}
@@ -80,7 +87,8 @@ def read_criteria(root: Mapping[str, Any], table: FormatTable) -> Extraction:
         "scoring": {"combine": "all_pass"},
         **({"x_unmapped": aside} if aside else {}),
     }
-    reasons = (*([APART] if aside else []), _UNPROVED)
+    has_bars = all("threshold" in check for check in checks if check["kind"] == "llm_judge")
+    reasons = (*([APART] if aside else []), *([] if has_bars else [_NO_BAR]), _UNPROVED)
     rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, name=_name_eval(root.get("id"), title))
     case = LegacyCase(
         (), root, classify_losses(reasons), reasons, rubric=rubric, notes=tuple(notes)
@@ -193,7 +201,9 @@ def _ask(
         (system if is_system else words).append(text if is_system else _render(text, names))
     sampling = raw.get("sampling_params")
     sampling = sampling if isinstance(sampling, dict) else {}
-    model = {key: sampling[key] for key in ("temperature", "top_p", "seed") if key in sampling}
+    model = {
+        name: sampling[key] for key, name in _SAMPLING.items() if sampling.get(key) is not None
+    }
     if isinstance(raw.get("model"), str):
         model["id"] = raw["model"]
     template = "\n\n".join(words) or "{{ output }}"
@@ -215,11 +225,11 @@ def _list_messages(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the role and the text of each message; raises `LoadError` for one that is not text."""
     for message in value if isinstance(value, list) else ():
         content = message.get("content") if isinstance(message, dict) else None
-        if isinstance(content, dict):
-            content = content.get("text")
-        if not isinstance(content, str):
+        parts = content if isinstance(content, list) else [content]
+        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        if not _read_texts(texts):
             raise LoadError("a message of it is not text")
-        yield str(message.get("role", "user")), content
+        yield str(message.get("role", "user")), "\n".join(_read_texts(texts))
 
 
 def _render(text: str, names: dict[str, str]) -> str:
@@ -250,33 +260,32 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
 }
 
 
-def read_items(root: Mapping[str, Any], _: FormatTable) -> Extraction:
-    """Return questions of output items, pinned to their eval's rubric.
+def read_items(rows: Any, at: Pointer) -> Extraction:
+    """Return questions of the output items at a place, pinned to their eval's rubric.
 
     Runs share their questions.
     """
-    rows, labels, cases = root["data"], UniqueLabels(), list[LegacyCase]()
+    labels, cases = UniqueLabels(), list[LegacyCase]()
     if not isinstance(rows, list):
-        return refuse_source("items", ("data",), f"data is {describe_type(rows)}")
-    seen: list[tuple[Any, Any]] = []
+        return refuse_source("items", at, f"data is {describe_type(rows)}")
+    seen: dict[str, list[Any]] = {}
     for index, row in enumerate(rows):
         item = row.get("datasource_item") if isinstance(row, dict) else None
         if not isinstance(item, dict):
             reason = ("it has no datasource_item, so nothing was asked",)
-            cases.append(LegacyCase(("data", index), row, MigrationOutcome.REFUSED, reason))
+            cases.append(LegacyCase((*at, index), row, MigrationOutcome.REFUSED, reason))
             continue
-        known = (row.get("datasource_item_id"), item)
-        if any(is_same_data(known[1], other) and known[0] == id_ for id_, other in seen):
+        id_ = row.get("datasource_item_id")
+        known = seen.setdefault(str(id_), [])
+        if any(is_same_data(item, other) for other in known):
             reason = ("another run of the same item, whose question is there already",)
-            cases.append(LegacyCase(("data", index), row, MigrationOutcome.UNMAPPED, reason))
+            cases.append(LegacyCase((*at, index), row, MigrationOutcome.UNMAPPED, reason))
             continue
-        seen.append(known)
-        label = labels.claim(str(known[0]) if known[0] is not None else str(index))
-        cases.append(LegacyCase(("data", index), row, question=_build_question(row, item, label)))
-    eval_ids = {str(row.get("eval_id")) for row in rows if isinstance(row, dict)}
-    # Another name than that of the rubric, which stands for the eval itself.
-    name = f"{_name_eval(eval_ids.pop() if len(eval_ids) == 1 else None)} items"
-    head = ArtifactDraft(Kind.DATASET, "suite", {}, ("data",), name=name)
+        known.append(item)
+        label = labels.claim(str(index if id_ is None else id_))
+        cases.append(LegacyCase((*at, index), row, question=_build_question(row, item, label)))
+    # Several runs of an eval are several files: each is called by its own name.
+    head = ArtifactDraft(Kind.DATASET, "suite", {}, at)
     return Extraction("items", head, tuple(cases))
 
 
