@@ -54,10 +54,12 @@ class QuestionEdit:
 
 
 # `before` and `after` differ by this edit alone, whatever else changed between the documents: each
-# is judged by itself.
+# is judged by itself. What all edits do follows from `made`, where one is made after the other.
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides, and a rubric's states before and after.
+
+    `made` are the states of the edit made after those before it, None where they are the same.
 
     `token` names the check that changes, `name` the key. A `proof` says that the change moves
     nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
@@ -76,6 +78,7 @@ class Change:
     new_pointer: Pointer | None = None
     before: RubricState | None = None
     after: RubricState | None = None
+    made: tuple[RubricState, RubricState] | None = None
     token: str = ""
     name: str = ""
     imported_diff: Diff | None = None
@@ -112,6 +115,13 @@ class Change:
         if self.before is None or self.after is None:
             raise LookupError(f"{self.rule} is not a change of a rubric")
         return self.before, self.after
+
+    @property
+    def step(self) -> Change:
+        """The edit made after those before it, instead of alone."""
+        if self.made is None:
+            return self
+        return replace(self, before=self.made[0], after=self.made[1], made=None, effect=None)
 
     @property
     def checks(self) -> tuple[CheckState, CheckState]:
@@ -157,7 +167,8 @@ class AnswerGoal(NamedTuple):
 class RubricEffect(NamedTuple):
     """What an edit does to one output's score and verdict.
 
-    Directions and bounds are about outputs that are scored on both sides.
+    Bounds are about outputs that are scored on both sides; directions also count what is scored on
+    one side alone.
 
     `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
     errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to

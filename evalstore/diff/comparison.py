@@ -13,7 +13,7 @@ from evalstore.diff.built_findings import (
     lift_value_findings,
     number_duplicates,
 )
-from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, Proof, RubricEffect
+from evalstore.diff.change import NOTHING_SHOWN, Change, Decision, MovingEdits, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes
 from evalstore.diff.changes.spelling import find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
@@ -53,7 +53,11 @@ _DECLARED_RENAME = Proof(
 _CANCELLED = Proof(
     "the other edits take it back: all together move no score and no verdict", Bump.MINOR
 )
+_NEEDS_OTHERS = Decision(
+    Certainty.BY_DEFINITION, "by itself it moves no score, together with the other edits it does"
+)
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
+_FOR_PEOPLE = frozenset({Detail.FINDINGS, Detail.WITNESSES})
 # From the one that finds out least.
 _RANKED = (Detail.RULES, Detail.LEVELS, Detail.BUMP, Detail.FINDINGS, Detail.WITNESSES)
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
@@ -153,6 +157,8 @@ class _Comparison:
         if self._needs_effects(changes, moving):
             changes, effect = attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
+        if (effect is None or effect.moves) and not any(map(self._moves_alone, changes)):
+            changes = self._follow_steps(changes)
         # Judgement: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
             findings = [build_level_finding(change, self.settings) for change in changes]
@@ -171,7 +177,8 @@ class _Comparison:
                 if self.detail is Detail.WITNESSES
                 else findings
             )
-            total = find_total(changes, findings, effect, replay)
+            steps = self._judge_steps(changes, findings, effect)
+            total = find_total(steps, findings, effect, replay)
             # Only a rubric has a combine mode, only a dataset questions: each of the two finds
             # nothing in the other.
             findings = group_under_combine(changes, list(lift_value_findings(changes, findings)))
@@ -192,6 +199,31 @@ class _Comparison:
             return changes
         return [
             replace(one, proof=_CANCELLED) if self._moves_alone(one) else one for one in changes
+        ]
+
+    def _follow_steps(self, changes: list[Change]) -> list[Change]:
+        """Return the edits made one after the other: alone each moves nothing, all together may."""
+        steps = [change.step for change in changes]
+        if not any(map(self._moves_alone, steps)):
+            return changes
+        steps, _ = attach_effects(steps, self.load)
+        return [
+            replace(one, decision=one.decision or _NEEDS_OTHERS) if self._moves_alone(one) else one
+            for one in steps
+        ]
+
+    def _judge_steps(
+        self, changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None
+    ) -> list[tuple[Change, DiffFinding]]:
+        """Return the edits made one after the other, which lead to the new rubric, judged so."""
+        steps = [change.step for change in changes]
+        is_open = effect is None and self.detail in _FOR_PEOPLE
+        if is_open and any(change.made for change in changes):
+            steps, _ = attach_effects(steps, self.load)
+        known = zip(changes, findings, strict=True)
+        return [
+            (step, finding if change.made is None else self._classify(step))
+            for step, (change, finding) in zip(steps, known, strict=True)
         ]
 
     def _moves_alone(self, change: Change) -> bool:

@@ -49,7 +49,7 @@ def prepare_replay(
 
     `invents`: questions may be invented for checks that read one.
     """
-    states = [state for change in changes if change.before for state in change.states]
+    states = [state for change in changes if change.before for state in change.step.states]
     if not states:
         return None
     examples = [_make_attempt(side, example) for side, example in list_examples(sides)]
@@ -179,19 +179,23 @@ def _find_witness(
 
 
 def find_total(
-    changes: list[Change],
+    steps: list[tuple[Change, DiffFinding]],
     findings: list[DiffFinding],
     effect: RubricEffect | None,
     replay: Replay | None,
 ) -> TotalEffect:
-    """Return what all edits do together, with an output that moves where one is found."""
-    total = join_effects(changes, findings, effect)
+    """Return what all edits do together, with an output that moves where one is found.
+
+    `steps` are the edits made one after the other, `findings` have what shows each alone.
+    """
+    total = join_effects(steps, effect)
     if replay is None or {*total.directions} == {Direction.NONE}:
         return total
     shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
     # What shows the only edit shows all of them.
-    lone = shown[0] if len(shown) == len(changes) == 1 else None
+    lone = shown[0] if len(shown) == len(steps) == 1 else None
     found = replay.find_total(effect, shown, total.direction) or lone
+    changes = [change for change, _ in steps]
     if found is None and (edit := _join_statement_edits(changes, replay)):
         found = replay.find_quickly(edit, total.direction)
     return replace(total, witness=found)

@@ -163,6 +163,10 @@ class RubricState:
             self, checks=tuple(check if old.token == check.token else old for old in self.checks)
         )
 
+    def drop_check(self, token: str) -> RubricState:
+        """Return the rubric without this check."""
+        return replace(self, checks=tuple(one for one in self.checks if one.token != token))
+
     def may_skip(self, check: CheckState) -> bool:
         """Whether an output with nothing to grade can leave the check out of the score."""
         return check.may_miss and self.missing == "skip"

@@ -281,12 +281,13 @@ def test_each_witness_is_of_its_edit_alone_and_one_line_is_of_all() -> None:
     assert [finding.rule for finding in diff.findings] == [
         "check-removed",
         "contain-phrase-added",
-        "scoring-combine-equivalent",
+        "scoring-combine-changed",
     ]
-    first, second, _ = (finding.witness for finding in diff.findings)
+    first, second, third = (finding.witness for finding in diff.findings)
     assert isinstance(first, Witness)
     assert isinstance(second, Witness)
-    assert (first.output, second.output) == ("foo", "zip")
+    assert isinstance(third, Witness)
+    assert (first.output, second.output, third.output) == ("foo", "barzip", "foo")
     assert diff.total.direction is Direction.LOOSER
     assert diff.total.witness in {first, second}
 
@@ -338,7 +339,7 @@ def test_the_worked_example_at_the_top_of_the_changes_of_a_rubric() -> None:
     ]
     assert found == [
         ("check-removed", Bump.MAJOR, Direction.LOOSER, "yes"),
-        ("contain-phrase-added", Bump.MAJOR, Direction.LOOSER, "ok"),
+        ("contain-phrase-added", Bump.MAJOR, Direction.LOOSER, "okx"),
         ("scoring-combine-equivalent", Bump.PATCH, Direction.NONE, None),
     ]
     assert (diff.findings[-1].certainty, diff.required_bump) == (Certainty.PROVED, Bump.MAJOR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from fractions import Fraction
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -91,6 +92,42 @@ def test_edits_that_take_each_other_back_say_so_and_need_a_minor(beside: int) ->
     }
     alone = compare(old, rubric(*new["checks"][:1], *old["checks"][1:]))
     assert alone.required_bump is Bump.MAJOR
+
+
+def test_an_edit_beside_a_removed_and_an_added_check_is_judged_without_the_two() -> None:
+    old, new = rubric(want("says", "a1"), want("x", "q")), rubric(want("says", "a1", "b1"), want("y", "z"))
+    half = Fraction(1, 2)
+    assert {(finding.rule, finding.max_shift) for finding in compare(old, new).findings} == {
+        ("check-removed", half),
+        ("contain-phrase-added", half),
+        ("check-added", half),
+    }
+
+
+def test_equal_edits_have_equal_bounds() -> None:
+    names = [f"w{number}" for number in range(4)]
+    less, more = (rubric(*(want(one, one) for one in some)) for some in (names[:2], names))
+    for sides in ((less, more), (more, less)):
+        assert [finding.max_shift for finding in compare(*sides).findings] == [Fraction(1, 4)] * 2
+
+
+def test_a_new_check_is_judged_beside_the_new_weights() -> None:
+    two, three = [want("a", "x"), want("b", "y")], [want("a", "x"), want("b", "y"), want("c", "z")]
+    old, new = rubric(*two), rubric(*three, weights={"a": 40, "b": 40, "c": 20})
+    for sides in ((old, new), (new, old)):
+        shifts = {finding.rule: finding.max_shift for finding in compare(*sides).findings}
+        assert shifts.pop("check-weights-rescaled") == 0
+        assert [*shifts.values()] == [Fraction(1, 5)]
+
+
+def test_edits_that_move_nothing_alone_are_major_where_all_of_them_move() -> None:
+    old, new = (rubric(want("a", *said), want("b", *said), combine="all_pass") for said in ("x", "xy"))
+    diff = compare(old, new)
+    assert diff.required_bump is Bump.MAJOR
+    assert sorted((finding.rule, finding.reason[:10]) for finding in diff.findings) == [
+        ("contain-phrase-added", "by itself "),
+        ("phrase-redundant", "the checks"),
+    ]
 
 
 @pytest.mark.parametrize("seed", thin(range(6), 6))

@@ -26,19 +26,23 @@ Ends = tuple[Pointer | None, Pointer | None]
 
 @dataclass(slots=True)
 class EditScript:
-    """The rubric as edited so far (`current`) and its `goal`; paired checks share a token.
+    """The rubric as edited so far (`current`), from `start` to `goal`; paired checks share a token.
 
     All patterns that are compared on the way spend steps of one budget, and all schemas of another;
     `load` reads what a check refers to.
     """
 
-    current: RubricState
+    start: RubricState
     goal: RubricState
     load: ArtifactLoader | None = None
     pattern_budget: SharedBudget = field(
         default_factory=lambda: SharedBudget(COMPARED.pattern_steps)
     )
     schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.schema_steps))
+    current: RubricState = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.current = self.start
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric: return the change to `after`, now current."""

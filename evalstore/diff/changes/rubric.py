@@ -7,17 +7,16 @@ How one edited rubric becomes changes, and the changes findings:
 
 1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is
    `b`, `c1`.
-2. The script starts at the old rubric. `_remove_checks` takes `c1` out: a change "check-removed"
-   whose `before` is the rubric with both checks and whose `after` is the one with `c0` alone. The
-   script now stands at this `after`.
-3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_setting`
-   then sets the mode.
-4. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would
+2. The script starts at the old rubric. `_remove_checks` takes `c1` out, `_edit_checks` then adds
+   the phrase to `c0`, and `_change_setting` sets the mode.
+3. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would
    have named it.
+4. `separate_edit` takes each edit out of the script, as if it were the only one: the phrase is added
+   in the old rubric, beside `b`. What all edits do follows from the script.
 5. `classify` judges each change by its own `before` and `after`: the first two are major and
-   looser, with the outputs `yes` and `ok` as witnesses. The mode moves nothing: of one check, both
-   modes give the score. So it is proved, a patch, "scoring-combine-equivalent". The rubric needs
-   the highest level of the three: major.
+   looser, with the outputs `yes` and `okx` as witnesses. The mode moves nothing: of checks that are
+   0 or 1, both modes give the score. So it is proved, a patch, "scoring-combine-equivalent". The
+   rubric needs the highest level of the three: major.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from evalstore.diff.changes.edit_script import (
     point_into_check,
 )
 from evalstore.diff.changes.regrouping import find_regrouping
+from evalstore.diff.changes.single_edit import separate_edit
 from evalstore.diff.changes.statements import name_moves
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pairing import list_demand, make_canonical_demand, pair_checks
@@ -75,7 +75,7 @@ def find_rubric_changes(
 
 def _apply_stages(script: EditScript) -> Edits:
     for stage in _STAGES:
-        yield from stage(script)
+        yield from (separate_edit(change, script.start, script.goal) for change in stage(script))
     # Fails closed: a difference that no stage found is one more change, and major.
     if not is_same(_list_facts(script.current), _list_facts(script.goal)):
         yield script.edit_rubric(
@@ -106,10 +106,8 @@ def _list_check_facts(check: CheckState) -> list[Any]:
 def _remove_checks(script: EditScript) -> Edits:
     for check in script.current.checks:
         if check.token not in script.goal.tokens:
-            left = tuple(other for other in script.current.checks if other.token != check.token)
-            yield _edit_whole_check(
-                script, "check-removed", replace(script.current, checks=left), check
-            )
+            after = script.current.drop_check(check.token)
+            yield _edit_whole_check(script, "check-removed", after, check)
 
 
 def _rename_checks(script: EditScript) -> Edits:
@@ -191,13 +189,14 @@ def _edit_after_combine(script: EditScript) -> Edits:
     yield from _change_required(script)
 
 
-def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof | None:
-    """Prove that all weights that are read were multiplied by one positive number."""
+def _prove_rescaled(script: EditScript, after: tuple[CheckState, ...]) -> Proof | None:
+    """Prove that the weights of all checks that stay were multiplied by one positive number."""
+    rubric = script.current
     old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
     factor = next(
         (mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0)
     )
-    is_read = rubric.combine is Combine.WEIGHTED_AVG and len(old) > 1
+    is_read = rubric.combine is Combine.WEIGHTED_AVG and len(script.start.checks) > 1
     if not is_read or not factor or [weight * factor for weight in old] != new:
         return None
     return Proof(
@@ -230,7 +229,7 @@ def _change_weights(script: EditScript) -> Edits:
         new=new if lone is None else new[lone],
         old_pointer=at,
         new_pointer=at,
-        proof=_prove_rescaled(script.current, after),
+        proof=_prove_rescaled(script, after),
         words={
             "checks": ", ".join(old),
             "old": ", ".join(map(str, old.values())),

@@ -37,7 +37,7 @@ def attach_effects(
     if not edits or len(edits) >= EFFECTS.edits:
         return [*changes], None
     alone = [index for index in edits if index not in moving.alone]
-    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+    ends = changes[edits[0]].step.states[0], changes[edits[-1]].step.states[1]
     together = [] if moving.together or len(edits) == 1 else [ends]
     effects = find_effects([*(changes[index].states for index in alone), *together], load)
     found = dict(zip(alone, effects, strict=False))

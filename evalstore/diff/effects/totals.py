@@ -21,9 +21,9 @@ _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 
 
 def join_effects(
-    changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
+    steps: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None
 ) -> TotalEffect:
-    """Return what all edits do together.
+    """Return what all edits do together, given each made after those before it.
 
     `effect` is that of the edits of scoring, None where it is not known.
     """
@@ -32,7 +32,7 @@ def join_effects(
         list[Claim](),
         list[TotalEffect](),
     )
-    for change, finding in zip(changes, findings, strict=True):
+    for change, finding in steps:
         if {*finding.directions} == {NONE}:
             continue
         if change.before and is_scoring_edit(*change.states):
