@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from evalstore.audits.values import (
     Origin,
 )
 from evalstore.model import CheckResult, Question, UnscoredReason
+from evalstore.model.measures import NO_MEASURES
 from evalstore.model.question import REFERENCE_KEYS, drop_blanks, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow
@@ -102,26 +103,37 @@ def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
     """
     for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
         old, new = a.rows.get(id_), b.rows.get(id_)
-        yield build_pair(
-            id_,
-            old,
-            new,
-            (old is not None or id_ in a.questions, new is not None or id_ in b.questions),
-        )
+        found: PairSet | None
+        if old is None:
+            found = PairSet.SILENT_A if id_ in a.questions else PairSet.ADDED
+        elif new is None:
+            found = PairSet.SILENT_B if id_ in b.questions else PairSet.REMOVED
+        else:
+            old, new = share_measures(old, new)
+            found = _sort_answered(old, new)
+        yield QuestionPair(id_, old, new, found)
 
 
-def build_pair(
-    id_: str, old: GradedRow | None, new: GradedRow | None, is_asked: tuple[bool, bool]
-) -> QuestionPair:
-    """Return one question with what became of it.
+def share_measures(old: GradedRow, new: GradedRow) -> tuple[GradedRow, GradedRow]:
+    """Return the rows of a question with the numbers that one run alone kept of equal outputs.
 
-    `is_asked` says whether the dataset of each run has it.
+    A run keeps none where its rubric reads none, and the outputs are no other ones for that.
     """
-    if old is None:
-        return QuestionPair(id_, old, new, PairSet.SILENT_A if is_asked[0] else PairSet.ADDED)
-    if new is None:
-        return QuestionPair(id_, old, new, PairSet.SILENT_B if is_asked[1] else PairSet.REMOVED)
-    return QuestionPair(id_, old, new, _sort_answered(old, new))
+    return _adopt_measures(old, new), _adopt_measures(new, old)
+
+
+def _adopt_measures(row: GradedRow, other: GradedRow) -> GradedRow:
+    if row.samples and other.samples:
+        adopted = map(_adopt_measures, row.samples, other.samples)
+        return replace(row, samples=(*adopted, *row.samples[len(other.samples) :]))
+    mine, theirs = row.output, other.output
+    if mine.measures == theirs.measures or mine.measures != NO_MEASURES:
+        return row
+    is_same = mine.text == theirs.text and mine.tool_calls == theirs.tool_calls
+    # A check that had nothing to grade may have looked for them.
+    if not is_same or any(check.gaps for check in row.checks):
+        return row
+    return replace(row, output=replace(mine, measures=theirs.measures))
 
 
 def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:

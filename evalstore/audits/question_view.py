@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -16,6 +16,7 @@ from evalstore.audits.edits.version_path import VersionFinder, mix_questions
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.question_attribution import AttributedQuestion
 from evalstore.audits.question_cells import MixedGrades
+from evalstore.audits.question_sets import share_measures
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.audits.slices import read_tags
@@ -88,10 +89,14 @@ def view_question(
         a, b = open_stored_pair(run_a, run_b, finder, session)
         for stored in (a, b):
             _require_question(stored, question)
-        names = {"A": a, "B": b}
+        rows = share_measures(a.rows[question], b.rows[question])
+        names = {
+            "A": replace(a, rows={question: rows[0]}),
+            "B": replace(b, rows={question: rows[1]}),
+        }
         view = partial(_view_cell, names, id_=question, finder=finder, session=session)
         cells = tuple(view(output, under) for output, under in product(names, repeat=2))
-        rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
+        models = a.run.model, b.run.model
         former = (old for old, new in a.paired.ids.items() if new == question)
         paired = (f"by equal input, {old} of A is {question} of B" for old in former)
         notes = tuple(dict.fromkeys([*paired, *finder.notes]))

@@ -23,6 +23,7 @@ class Likeness(StrEnum):
 
     EQUAL = "equal"
     CALLS = "calls"
+    MEASURES = "measures"
     WHITE_SPACE = "white_space"
     CUT_A = "cut_a"
     CUT_B = "cut_b"
@@ -45,13 +46,14 @@ class RepeatedOutput:
 class OutputLikeness:
     """How many pairs of outputs to unchanged questions are alike, and in what; they sum to `pairs`.
 
-    `calls` differ in tool calls alone. Of the pairs `failed` had not passed in A, and of those that
-    differ `failed_changed`.
+    `calls` differ in tool calls alone, `measures` in numbers about them. Of the pairs `failed` had
+    not passed in A, and of those that differ `failed_changed`.
     """
 
     pairs: int = 0
     equal: int = 0
     calls: int = 0
+    measures: int = 0
     white_space: int = 0
     cut_a: int = 0
     cut_b: int = 0
@@ -106,7 +108,7 @@ class LikenessCounter:
             old_text, new_text = (row.output.text for row in pair)
             digest = _digest_text(old_text)
             self._count_text(self._texts[0], digest, old_text)
-            is_same = found in {Likeness.EQUAL, Likeness.CALLS}
+            is_same = found in {Likeness.EQUAL, Likeness.CALLS, Likeness.MEASURES}
             digest = digest if is_same else _digest_text(new_text)
             self._count_text(self._texts[1], digest, new_text)
 
@@ -145,7 +147,7 @@ def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
     before, after = old.output.text, new.output.text
     if before == after:
         is_called_alike = old.output.tool_calls == new.output.tool_calls
-        return Likeness.EQUAL if is_called_alike else Likeness.CALLS
+        return Likeness.MEASURES if is_called_alike else Likeness.CALLS
     if before.split() == after.split():
         return Likeness.WHITE_SPACE
     before, after = before.strip(), after.strip()
@@ -162,6 +164,7 @@ def list_likeness_notes(found: OutputLikeness) -> Iterator[str]:
     patterns = (
         (found.white_space, "do so in white space alone"),
         (found.calls, "do so in calls, not in text"),
+        (found.measures, "do so in numbers about them (as latency), not in text"),
         (found.cut_b, "are A's answers without their end (cut off, or left out)"),
         (found.cut_a, "are A's answers and more (A's were cut off, or B adds to them)"),
     )

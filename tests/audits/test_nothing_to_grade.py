@@ -9,10 +9,12 @@ from typing import Any
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import decide_conditions, decide_record_conditions, parse_condition
+from evalstore.audits.question_view import view_question
 from evalstore.audits.records.comparison import compare_records
 from evalstore.audits.slices import SliceKind
 from evalstore.audits.wording import write_answer
 from evalstore.runs import Run
+from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk, factor
 
 CODE = "```php\n<?php echo 1;\n```\n"
@@ -260,3 +262,16 @@ def test_a_run_without_a_score_is_not_given_one(desk: Desk, cli: Any) -> None:
         ran = cli("audit", b.path, bare.path, cwd=folder)
         assert ran.code == 1
         assert "Not comparable: B has no score (accurate graded 0 of 4)" in ran.err
+
+
+def test_numbers_that_no_rubric_read_before_are_those_of_the_same_output(desk: Desk) -> None:
+    fast = {"id": "fast", "kind": "limits", "latency_ms": {"max": 2000}}
+    release(desk, BAN)
+    release(desk, BAN, fast, version="2.0.0")
+    lines = [{"id": f"q{i}", "output": "one", "latency_ms": 1000 * (i + 1)} for i in range(4)]
+    runs = desk.score_lines("1.0.0", lines, "m"), desk.score_lines("2.0.0", lines, "m")
+    found = desk.audit(*runs)
+    assert (factor(found, "rubric").share, factor(found, "outputs").changed) == (-QUARTER, 0)
+    with ArtifactStore.open(desk.repo.root) as store:
+        under_b = view_question(*(run.path for run in runs), "q3", store).cells[1]
+    assert (under_b.output, under_b.under, under_b.score) == ("A", "B", HALF)

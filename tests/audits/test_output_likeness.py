@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -76,13 +77,20 @@ def test_failures_and_others_asked_again_are_evidence(desk: Desk) -> None:
     assert "asked again" not in write_answer(found)
 
 
-def test_outputs_that_differ_in_calls_alone(desk: Desk) -> None:
-    desk.rubric("1.0.0", BAN)
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ({"tool_calls": [{"name": "read"}]}, {"tool_calls": [{"name": "write"}]}, "calls, not in text"),
+        ({"latency_ms": 900}, {"latency_ms": 9000}, "numbers about them (as latency), not in text"),
+    ],
+)
+def test_outputs_that_differ_in_their_record_alone(
+    desk: Desk, old: dict[str, Any], new: dict[str, Any], what: str
+) -> None:
+    desk.rubric("1.0.0", BAN, {"id": "fast", "kind": "limits", "latency_ms": {"max": 2000}})
     desk.dataset("1.0.0", 4)
     runs = [
-        desk.score_lines(
-            "1.0.0", [{"id": f"q{i}", "output": long(i), "tool_calls": [{"name": tool}]} for i in range(4)], tool
-        )
-        for tool in ("read", "write")
+        desk.score_lines("1.0.0", [{"id": f"q{i}", "output": long(i), **record} for i in range(4)], name)
+        for name, record in (("a", old), ("b", new))
     ]
-    assert "4 of 4 outputs that differ do so in calls, not in text" in desk.audit(*runs).asides
+    assert f"4 of 4 outputs that differ do so in {what}" in desk.audit(*runs).asides
