@@ -44,8 +44,9 @@ _LOWEST = (
 )
 _BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
 _READING = (
-    "a reply that is not JSON from its first brace to its last counts 0 to the program, and a "
-    "grade off the scale as it is; here what can be read of it counts, and nothing off the scale"
+    "a reply that is not JSON from its first brace to its last, or grades a criterion with no "
+    "number, counts 0 to the program, and a grade off the scale as it is; here what can be read of "
+    "it counts, and nothing off the scale"
 )
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
 _ODD_METRIC = (
