@@ -122,7 +122,7 @@ def refuse_unscored(extraction: Extraction) -> Extraction:
 def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = None) -> Extraction:
     """Return the extraction of a file that is refused as a whole; `cases` is how many it has."""
     note = MigrationNote(at, MigrationOutcome.REFUSED, reason, cases=cases)
-    return Extraction(dialect, notes=(note,), is_refused=True)
+    return Extraction(dialect, notes=(note,))
 
 
 @dataclass(slots=True)

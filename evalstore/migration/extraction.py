@@ -180,7 +180,7 @@ class Extraction:
     remainder of the file. `drafts` are judges and inner rubrics, each before the drafts that refer
     to it. A head or a question with its own `x_source` is restored by its reader; for all others
     the remainder is stored. `is_run`: the store keeps the file unchanged as a run, so that no
-    remainder is needed. `is_refused`: the file is refused as a whole, and its notes say why.
+    remainder is needed.
     """
 
     dialect: str
@@ -189,7 +189,6 @@ class Extraction:
     drafts: tuple[ArtifactDraft, ...] = ()
     notes: tuple[MigrationNote, ...] = ()
     is_run: bool = False
-    is_refused: bool = False
 
     @property
     def name(self) -> str:
@@ -206,6 +205,13 @@ class Extraction:
     def usable_cases(self) -> list[LegacyCase]:
         """The cases that become a question or a rubric."""
         return [case for case in self.cases if not case.is_set_aside]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing of it is kept: it is refused as a whole, or has no case that is not."""
+        parts = (*self.notes, *self.cases)
+        is_used = self.is_run or self.usable_cases
+        return not is_used and any(part.outcome is MigrationOutcome.REFUSED for part in parts)
 
 
 def find_companion_files(

@@ -82,8 +82,12 @@ def test_a_row_of_json_lines_says_its_line(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "promptfoo": ("prompts: [a]\nproviders: [b]\nprompts: ['{{q}}']\ntests: [{vars: {q: a}}]\n", "duplicate key: the"),
-    "ai_eval": ("id: j\nversion: x\ntemplate: '{{ output }}'\nid: k\n", "version is not text"),
+    "promptfoo": (
+        "prompts: [a]\nodd: 1\nproviders: [b]\nprompts: ['{{q}}']\ntests: [{vars: {q: a}}]\n",
+        "duplicate key: the",
+    ),
+    "ai_eval": ("id: j\nversion: x\nodd: 1\ntemplate: '{{ output }}'\nid: k\n", "version is not text"),
+    "ai_best_practices": ("odd: 1\nodd: 2\nevals: [{id: 1, prompt: q, must_contain_any: 5}]\n", "must_contain_any is"),
 }
 
 

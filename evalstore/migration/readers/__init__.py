@@ -54,10 +54,10 @@ _SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
     """Return an extraction with a remark on each case that has a key twice.
 
-    Such keys elsewhere have notes. Of a file that is refused as a whole no key counts.
+    Such keys elsewhere have notes.
     """
     files = [document, *(case.document for case in extraction.cases if case.document)]
-    if extraction.is_refused or not any(file.doubled for file in files):
+    if not any(file.doubled for file in files):
         return extraction
     # By identity: two companion files may have equal contents.
     places = {(id(case.document or document), case.pointer) for case in extraction.cases}
@@ -128,14 +128,16 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what a format's reader extracts from a file.
 
-    Each key that no grader reads has a note.
+    Each key that no grader reads has a note, unless all is refused and no key is kept.
     """
-    extraction = _load_reader(table).read(legacy, table)
+    extraction: Extraction = _load_reader(table).read(legacy, table)
     drafts = tuple(map(legacy.prompts.put_words, _select_used(extraction)))
     extraction = replace(extraction, drafts=drafts)
     extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
     extraction = replace(extraction, cases=tuple(map(try_checks, extraction.cases)))
+    if extraction.is_refused:
+        return extraction
     extraction = add_doubled_keys(extraction, legacy.document)
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
