@@ -209,9 +209,8 @@ class Extraction:
     @property
     def is_refused(self) -> bool:
         """Whether nothing of it is kept: it is refused as a whole, or has no case that is not."""
-        parts = (*self.notes, *self.cases)
-        is_used = self.is_run or self.usable_cases
-        return not is_used and any(part.outcome is MigrationOutcome.REFUSED for part in parts)
+        outcomes = {part.outcome for part in self.notes} | {case.outcome for case in self.cases}
+        return not self.is_run and not self.usable_cases and MigrationOutcome.REFUSED in outcomes
 
 
 def find_companion_files(
