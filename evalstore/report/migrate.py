@@ -80,13 +80,11 @@ def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
         lines += _detection_lines(group, screen)
         lines += _entry_lines(group)
     for file in report.files:
-        lines += screen.paint_diff(file.diff)
-    lines += _blank_line(report)
-    for file in report.files:
-        if file.reason:
-            lines.append(f"{file.state}: {file.path}, {make_printable(file.reason)}")
-    for source in report.skipped:
-        lines.append(f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}")
+        lines += ["", *screen.paint_diff(file.diff)] if file.diff else []
+    noted = [(str(file.state), file.path, file.reason) for file in report.files if file.reason]
+    noted += [("skipped", source.file, source.reason) for source in report.skipped]
+    notes = [make_printable(f"{state}: {file}, {reason}") for state, file, reason in noted]
+    lines += [*_blank_line(report), *notes] if notes else []
     return _join_lines([*lines, *_blank_line(report), *describe_result(report)])
 
 

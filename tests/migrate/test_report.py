@@ -101,6 +101,8 @@ def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite
     assert "dry run, nothing written: 62 files, 1 kept, 60 new, 1 unchanged" in plan
     whole = cli("migrate", many, "--share", "cases", "--into", store, "--dry-run", "--verbose").out
     assert "+id: quiet_2" in whole
+    alone = cli("migrate", many / "quiet_2", "--into", tmp_path / "other", "--verbose").out
+    assert [text for text in (plan, whole, alone) if "\n\n\n" in text] == []
     assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--share", "cases", "--into", store, "--dry-run").out
 
 
