@@ -86,6 +86,7 @@ def test_no_text_is_wider_than_the_terminal_and_every_next_step_works(
         )
         if most := [line for line in lines if measure_columns(line) > width and not is_one_long_word(line, width)]:
             wide[" ".join(argv)] = most
+        assert "\n\n\n" not in ran.out, argv
         if ran.next_steps:
             offers.add(argv[0])
         if ran.next_steps not in {"", *tried}:
