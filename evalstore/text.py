@@ -16,6 +16,9 @@ SHORT_DIGEST, LONG_DIGEST = 12, 16
 _SUGGESTED = 5  # names of a hint where none is near
 SLIPS = 2  # of the keyboard; with more it is another word
 _SHORT_WORD = 5  # a word of at most this length allows one slip only
+# Words of so few letters within a name may be opposites, and differ by two slips (`all`, `any`); a
+# slip keeps as many letters.
+_SMALL_WORD, _SHARED_LETTERS = 3, 2
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 _VOWELS = frozenset("aeiouy")
 _SAID_AFTER_AN = "aefhilmnorsx"  # letters whose names begin with a vowel
@@ -142,7 +145,8 @@ def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
     if len(bare) <= 1:
         return None
     # `input2` is not a slip: a number sets a key apart from its neighbour.
-    alike = [name for name in names if _digits(name) == _digits(key)]
+    alike = (name for name in names if _digits(name) == _digits(key))
+    alike = (name for name in alike if not _has_other_small_word(key, name))
     near = ((_count_slips(bare, _strip_separators(name)), name) for name in alike)
     slips, name = min(near, default=(SLIPS + 1, ""))
     limit = 1 if len(bare) <= _SHORT_WORD else most
@@ -151,6 +155,13 @@ def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
 
 def _digits(word: str) -> list[str]:
     return [letter for letter in word if letter.isdigit()]
+
+
+def _has_other_small_word(key: str, name: str) -> bool:
+    """Whether a small word of `name` has hardly a letter of the one in its place."""
+    pairs = zip(key.split("_"), name.split("_"), strict=False)
+    small = ((word, other) for word, other in pairs if word != other and len(other) <= _SMALL_WORD)
+    return any(len({*word} & {*other}) < _SHARED_LETTERS for word, other in small)
 
 
 def _strip_separators(word: str) -> str:

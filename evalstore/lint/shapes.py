@@ -41,8 +41,6 @@ _PROGRAM_KINDS, _BUNDLES = frozenset({"command", "score_delta"}), "applicable_bu
 _PROGRAM_HINT = (
     "ai_eval runs it, and evalstore does not: `evalstore migrate FILE` keeps it under `x_unmapped`"
 )
-# Words of so few letters may be opposites and differ by two slips; a slip keeps as many letters.
-_SHORT_WORD, _SHARED_LETTERS = 3, 2
 # Parts that are checked without the document around them, by name: the schema that defines each.
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
@@ -128,16 +126,7 @@ def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None
     guess = find_only_near(kind, tuple(kinds)) if isinstance(kind, str) else None
-    if guess and _has_other_short_word(kind, guess):
-        guess = None
     return suggest_name(kind, kinds, f"the kinds are {list_names(kinds)}"), guess
-
-
-def _has_other_short_word(name: str, guess: str) -> bool:
-    """Whether a word of a few letters has hardly any of them: `all` is no slip for `any`."""
-    pairs = zip(name.split("_"), guess.split("_"), strict=False)
-    short = ((word, other) for word, other in pairs if word != other and len(other) <= _SHORT_WORD)
-    return any(len({*word} & {*other}) < _SHARED_LETTERS for word, other in short)
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import add_article, find_nearest, hide_url_secrets, is_device_name, make_excerpt, make_printable
+from evalstore.text import (
+    add_article,
+    find_nearest,
+    find_only_near,
+    hide_url_secrets,
+    is_device_name,
+    make_excerpt,
+    make_printable,
+)
 
 
 @given(st.text())
@@ -30,6 +38,13 @@ def test_long_text_is_cut() -> None:
 def test_the_nearest_name() -> None:
     assert find_nearest("expecteed_facts", ["expected", "expected_facts"]) == "expected_facts"
     assert find_nearest("zzz", ["expected"]) is None
+
+
+def test_a_small_word_of_other_letters_is_another_name() -> None:
+    for word, meant in (("names_all", "names_any"), ("is_on", "is_in"), ("part_a", "part_b")):
+        assert find_only_near(word, (meant,)) is None
+    for word, meant in (("names_ayn", "names_any"), ("named_any", "names_any"), ("min_matchs", "min_matches")):
+        assert find_only_near(word, (meant,)) == meant
 
 
 @pytest.mark.parametrize(
