@@ -188,7 +188,10 @@ def test_an_id_that_is_taken_is_named_with_its_file(name: str, cli: Cli, repo: P
     for argv in (score, ("bump", "dataset/slip")):  # what could never be graded is not released
         ran = cli(*argv, cwd=repo)
         said = next(text for text in ran.err.splitlines() if text.startswith("error: "))
-        assert (ran.code, said) == (3, f"error: datasets/{name}:{line}: duplicate question id 'one' (first on line {first})")
+        assert (ran.code, said) == (
+            3,
+            f"error: datasets/{name}:{line}: duplicate question id 'one' (first on line {first})",
+        )
 
 
 @pytest.mark.parametrize(
