@@ -77,27 +77,36 @@ def measure_change(
             SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new)
         )
         rows = grader.stored.rows.items()
-        asked = ((id_, row) for id_, row in rows if before.can_affect(row) or after.can_affect(row))
+        asked = [(id_, row) for id_, row in rows if before.can_affect(row) or after.can_affect(row)]
         grade = grader.grade_row
         found = [(row, grade(before, id_), grade(after, id_)) for id_, row in asked]
-    return _sum_impact(grader.stored.run, found)
+        sides = before, after
+        apart = sum(any(grader.has_other_input(one, id_) for one in sides) for id_, _ in asked)
+    return _sum_impact(grader.stored.run, found, apart)
 
 
 def _sum_impact(
-    run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]]
+    run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]], apart: int
 ) -> RunMeasurement:
+    """Return what happens to the rows of a run, of which `apart` answer another input."""
     graded = ((row, old, new) for row, old, new in rows if old and new)
     pairs = [(row, old, new) for row, old, new in graded if {old.score, new.score} != {None}]
     moved = [(row, old, new) for row, old, new in pairs if old != new]
-    scores = ((old.score, new.score) for _, old, new in pairs)
-    shifts = [new - old for old, new in scores if old is not None and new is not None]
+    # As in the runs themselves, a mean is over what is scored.
+    before, after = ExactMean(), ExactMean()
+    for _, old, new in pairs:
+        for mean, score in ((before, old.score), (after, new.score)):
+            if score is not None:
+                mean.add(score)
+    means = before.compute_mean(), after.compute_mean()
     return RunMeasurement(
         run=str(run.path),
         outputs=len(rows),
         moved=len(moved),
         verdict_moved=sum(old.verdict is not new.verdict for _, old, new in moved),
-        unscored=len(rows) - len(pairs),
-        mean_shift=sum(shifts, Fraction(0)) / len(shifts) if shifts else None,
+        asked_otherwise=apart,
+        unscored=len(rows) - len(pairs) - apart,
+        mean_shift=None if means[0] is None or means[1] is None else means[1] - means[0],
         # Where none of n moved, at most 3/n do, with 95 % confidence.
         bound=min(Fraction(3, len(pairs)), Fraction(1)) if pairs and not moved else None,
         examples=tuple(_list_examples(run, moved[:5])),
@@ -410,6 +419,11 @@ class OutputGrader:
         rows = {id_: replace(row, rubric=resolved.name) for id_, row in self.stored.rows.items()}
         return replace(self.stored, rows=rows)
 
+    def has_other_input(self, replay: SideReplay, id_: str) -> bool:
+        """Whether a question has another input on a side, which its outputs do not answer."""
+        asked = [side.get(id_) for side in (self.stored.questions, replay.questions)]
+        return len({question.input_digest for question in asked if question}) > 1
+
     def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
         """Return the result of one question's outputs under one side.
 
@@ -418,15 +432,10 @@ class OutputGrader:
         return self._grade_row(replay, id_)[0]
 
     def _grade_row(self, replay: SideReplay, id_: str) -> _Graded:
-        row, before, after = (
-            replay.stored.rows[id_],
-            self.stored.questions.get(id_),
-            replay.questions.get(id_),
-        )
+        row, after = replay.stored.rows[id_], replay.questions.get(id_)
         if not replay.can_affect(row):
             return row.mean, count_coverage(result for one in row.outputs for result in one.checks)
-        # An output for another input does not answer this question.
-        if before is None or after is None or before.input_digest != after.input_digest:
+        if after is None or id_ not in self.stored.questions or self.has_other_input(replay, id_):
             return None, NO_GRADINGS
         known = self._known.setdefault((id_, after.input_digest, after.reference_digest), {})
         found = replay.grade_outputs(row, known)

@@ -225,16 +225,18 @@ class MovedOutput:
 class RunMeasurement:
     """What a change does to the stored outputs of one run: it informs, and never lowers a level.
 
-    Of the `outputs` that the change could reach `unscored` could not be graded under both sides;
-    `moved` have another score or verdict, `verdict_moved` another verdict. `mean_shift` is over
-    those with both scores, None without any. `bound`, where none of n moved, is 3/n: with 95 %
-    confidence no larger share of such outputs moves.
+    Of the `outputs` that it could reach `asked_otherwise` answer an input that it edits, and
+    `unscored` others could not be graded under both sides; `moved` have another score or verdict,
+    `verdict_moved` another verdict. `mean_shift` leads from the mean of what the old side scores to
+    that of the new one, None where one scores nothing. `bound`, where none of n moved, is 3/n: with
+    95 % confidence no larger share of such outputs moves.
     """
 
     run: str
     outputs: int
     moved: int
     verdict_moved: int
+    asked_otherwise: int
     unscored: int
     mean_shift: Fraction | None
     bound: Fraction | None

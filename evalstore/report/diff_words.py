@@ -386,7 +386,8 @@ def _format_line(place: Place) -> str:
 def _measurement_sentence(measurement: RunMeasurement) -> str:
     if not measurement.outputs:
         return "the change grades none of its outputs"
-    return "; ".join(_measurement_clauses(measurement, measurement.outputs - measurement.unscored))
+    apart = measurement.asked_otherwise + measurement.unscored
+    return "; ".join(_measurement_clauses(measurement, measurement.outputs - apart))
 
 
 def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[str]:
@@ -398,11 +399,11 @@ def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[st
         )
         yield _shift_clause(measurement.mean_shift)
     elif measurement.bound is not None:
-        bound = (
-            f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of "
-            "such outputs do"
-        )
+        share = f"at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of such outputs do"
+        bound = f"with 95 % confidence {share}" if measurement.bound < 1 else "too few to say more"
         yield f"none of {count_noun(count, 'output')} moves; {bound}"
+    if apart := measurement.asked_otherwise:
+        yield f"{apart:,} {'answers' if apart == 1 else 'answer'} another input than the new one"
     if measurement.unscored:
         yield f"{measurement.unscored:,} could not be graded under both"
 

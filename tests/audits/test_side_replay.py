@@ -15,6 +15,7 @@ from evalstore.audits import ChangeSide, measure_change
 from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.report.diff_words import summarize_measurement
 from evalstore.runs import Run, read_rows
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
@@ -130,7 +131,21 @@ def test_a_composite_is_reached_and_another_rubric_is_not(store: Repo, answers: 
 def test_questions_that_name_another_rubric_are_graded_by_it(store: Repo, run: Run) -> None:
     found = measured(store, run, "dataset/small@1.0.0", "dataset/small@2.0.0")
     # The first question is another one now, which its output does not answer.
-    assert counts(found) == (3, 0, 0, 1)
+    assert (counts(found), found.asked_otherwise) == ((3, 0, 0, 0), 1)
+    words = "none of 2 outputs moves; too few to say more; 1 answers another input than the new one"
+    assert summarize_measurement(found) == f"{run.path}: {words}"
+
+
+def test_the_mean_is_over_what_each_side_scores(repo: Repo, answers: Answers) -> None:
+    for version, missing in (("1.0.0", "skip"), ("2.0.0", "zero")):
+        check = f"checks: [{{kind: fact_match}}]\nscoring: {{combine: all_pass, missing: {missing}}}\n"
+        repo.release("rubrics/facts", f"id: facts\nversion: {version}\n{check}")
+    rows = "  - {id: one, input: a, expected_facts: [please]}\n  - {id: two, input: b}\n"
+    defaults = "defaults: {rubric_ref: rubric/facts@1.0.0}"
+    repo.release("datasets/small", f"id: small\nversion: 1.0.0\n{defaults}\nquestions:\n{rows}")
+    run = repo.score("dataset/small@1.0.0", answers("a", one="please", two="no"))
+    found = measured(repo, run, "rubric/facts@1.0.0", "rubric/facts@2.0.0")
+    assert (counts(found), found.mean_shift) == ((2, 1, 1, 0), Fraction(-1, 2))
 
 
 def test_a_run_that_cannot_be_graded_again_is_refused(store: Repo, run: Run, tmp_path: Path) -> None:
@@ -222,6 +237,7 @@ def test_it_informs_and_never_lowers_a_level(store: Repo, answers: Answers, cli:
         "outputs": 3,
         "moved": 0,
         "verdict_moved": 0,
+        "asked_otherwise": 0,
         "unscored": 0,
         "mean_shift": 0.0,
         "bound": 1.0,
