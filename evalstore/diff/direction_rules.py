@@ -22,6 +22,7 @@ from evalstore.diff.direction import (
     bound_direction,
     direct_ungraded,
     flip_direction,
+    is_always_scored,
     join_directions,
 )
 from evalstore.diff.findings import Direction
@@ -88,8 +89,8 @@ def _direct_added_check(change: Change) -> Direction:
     added = change.token in after.tokens
     # The check is judged in the rubric that has it.
     rubric = after if added else before
-    if len(rubric.checks) == 1:
-        return EITHER  # there is no score without it
+    if not is_always_scored(rubric.drop_check(change.token)):
+        return EITHER  # without it there may be no score
     check = rubric[change.token]
     # A required check, and an error that fails the whole rubric, can only lower the score, whatever
     # the mode.
@@ -123,6 +124,11 @@ def _direct_modes(change: Change) -> Direction:
     """Return whether the new mode can only raise, or only lower, the score."""
     before, after = change.states
     old, new = before.combine, after.combine
+    # An average alone leaves out a check of weight 0, and so may have no score where others do.
+    if not all(check.weight for check in before.checks) and not all(
+        map(is_always_scored, (before, after))
+    ):
+        return EITHER
     if all(check.binary for check in before.checks) and _BINARY[old] != _BINARY[new]:
         return LOOSER if _BINARY[old] < _BINARY[new] else STRICTER
     return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)

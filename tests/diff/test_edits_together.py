@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import evaluate
-from evalstore.diff import Diff, compare
+from evalstore.diff import Diff, Direction, compare
 from evalstore.versions import Bump
 from tests.rows import thin
 
@@ -118,6 +118,15 @@ def test_a_new_check_is_judged_beside_the_new_weights() -> None:
         shifts = {finding.rule: finding.max_shift for finding in compare(*sides).findings}
         assert shifts.pop("check-weights-rescaled") == 0
         assert [*shifts.values()] == [Fraction(1, 5)]
+
+
+@pytest.mark.parametrize("combine", ["all_pass", "min", "any_pass", "max"])
+def test_a_check_that_gives_outputs_a_score_that_had_none_moves_them_either_way(combine: str) -> None:
+    facts = {"id": "facts", "kind": "fact_match"}
+    old, new = rubric(facts, combine=combine), rubric(facts, want("a", "x"), combine=combine)
+    for sides in ((old, new), (new, old)):
+        (finding,) = compare(*sides).findings
+        assert finding.directions == (Direction.EITHER, Direction.EITHER)
 
 
 def test_edits_that_move_nothing_alone_are_major_where_all_of_them_move() -> None:

@@ -12,7 +12,7 @@ How one edited rubric becomes changes, and the changes findings:
 3. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would
    have named it.
 4. `separate_edit` takes each edit out of the script, as if it were the only one: the phrase is
-   added in the old rubric, beside `b`. What all edits do follows from the script.
+   added in the old rubric, with `b`. What all edits do follows from the script.
 5. `classify` judges each change by its own `before` and `after`: the first two are major and
    looser, with the outputs `yes` and `okx` as witnesses. The mode moves nothing: of checks that are
    0 or 1, both modes give the score. So it is proved, a patch, "scoring-combine-equivalent". The

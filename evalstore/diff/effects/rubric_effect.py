@@ -124,23 +124,37 @@ def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
 class _Extent:
     """How far scores rise at least and at most (a fall is below 0), and whether verdicts do.
 
-    `lost`: an output has a score on one side only.
+    `lost`: an output has a score on one side only, and so moves a mean over what is scored either
+    way; but a 0 that is won can only lower it, and one that is lost only raise it.
     """
 
     rises: tuple[Fraction, Fraction] | None = None
     failed: bool = False
     passed: bool = False
     lost: bool = False
+    lowered: bool = False
+    raised: bool = False
 
     def add(self, old: _Outcome, new: _Outcome) -> None:
         if old.score is None or new.score is None:
-            self.lost = self.lost or old.score is not new.score
+            self._add_one_sided(old, new)
             return
         rise = new.score - old.score
         least, most = self.rises or (rise, rise)
         self.rises = min(least, rise), max(most, rise)
         self.failed = self.failed or _PASSED[old.verdict] > _PASSED[new.verdict]
         self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
+
+    def _add_one_sided(self, old: _Outcome, new: _Outcome) -> None:
+        is_won = old.score is None
+        known = new if is_won else old
+        if known.score is None:
+            return
+        self.lost = True
+        self.lowered = self.lowered or is_won or known.score > 0
+        self.raised = self.raised or not is_won or known.score > 0
+        self.failed = self.failed or is_won or known.verdict is Verdict.PASS
+        self.passed = self.passed or not is_won or known.verdict is Verdict.PASS
 
     @property
     def shift(self) -> Fraction:
@@ -150,7 +164,9 @@ class _Extent:
     @property
     def directions(self) -> tuple[Direction, Direction]:
         least, most = self.rises or _STAYS
-        scores = bound_direction(below=least >= 0, above=most <= 0)
+        scores = bound_direction(
+            below=least >= 0 and not self.lowered, above=most <= 0 and not self.raised
+        )
         return scores, bound_direction(below=not self.failed, above=not self.passed)
 
     @property

@@ -195,8 +195,6 @@ def _verdicts(old: Answer, new: Answer) -> bool:
 def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
     if diff.required_bump < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", f"{diff.required_bump}, and it moves"
-    if old.score is None or new.score is None:
-        return
     total = diff.total
     yield from _wrong_way(total.direction, total.verdict_direction, old, new)
     yield from _too_far(total.max_shift, old, new)
@@ -210,11 +208,9 @@ def _too_far(bound: Fraction | None, old: Answer, new: Answer) -> Iterator[tuple
 
 
 def _wrong_way(score: Direction, verdict: Direction, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
-    if old.score is None or new.score is None:
-        return
+    passed = [None if one.score is None else Fraction(one.verdict == "pass") for one in (old, new)]
     if not allows(score, went(old.score, new.score)):
         yield "direction", f"the score went {went(old.score, new.score)}, {score} was said"
-    passed = [Fraction(one.verdict == "pass") for one in (old, new)]
     if not allows(verdict, went(*passed)):
         yield "verdict", f"the verdict went {went(*passed)}, {verdict} was said"
 
@@ -256,7 +252,7 @@ def _seen(witness: Witness) -> tuple[tuple[Fraction | None, str], tuple[Fraction
 
 
 def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Drawn]]:
-    """Hold each edit of a rubric on its own: the rubric just before it and just after."""
+    """Hold each edit of a rubric on its own, and as made after those before it: the rubric without it and with it."""
     sides = [read_rubric_state(make_plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
     if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
         return
@@ -264,7 +260,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
     changes = list(find_rubric_changes(sides[0], sides[1], pair.load))
     imported = [import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes]
     edits, _ = attach_effects(imported, pair.load)
-    for change in edits:
+    for change in (*edits, *(one.step for one in edits if one.made)):
         claim = classify(change)
         grades = [grader(make_rubric(state), models) for state in change.states]
         for one in drawn:
@@ -302,8 +298,14 @@ def told(diff: Diff) -> str:
     )
 
 
-def went(old: Fraction, new: Fraction) -> Direction:
-    """Return where a score went."""
+def went(old: Fraction | None, new: Fraction | None) -> Direction:
+    """Return where a score went; one that is lost or won, where a mean over what is scored can go."""
+    if old is new is None:
+        return Direction.NONE
+    if old is None:
+        return Direction.EITHER if new else Direction.STRICTER
+    if new is None:
+        return Direction.EITHER if old else Direction.LOOSER
     return Direction.NONE if old == new else Direction.LOOSER if new > old else Direction.STRICTER
 
 
