@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 # A name after a dot, a quoted name in brackets, or an index in brackets (RFC 9535, 2.3.5.1).
-_NAME = r"[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_\u0080-\U0010ffff]*"
+_NAME = r"[^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*"  # by what it must not have: compiles sooner
 _SEGMENT = re.compile(
     rf"""\.(?P<name>{_NAME})
     | \[\s*(?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)'

@@ -17,13 +17,7 @@ from evalstore.checks.context import CheckProblem
 from evalstore.checks.json_path import find_json_values, parse_json_path
 from evalstore.documents import read_value, write_canonical
 from evalstore.errors import LimitError, LoadError
-from evalstore.languages.patterns import (
-    LIMIT_HINT,
-    OUTPUT_LIMIT,
-    PatternMatcher,
-    compile_matcher,
-    find_dialect_difference,
-)
+from evalstore.languages import patterns  # its names are imported where a step is prepared
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, make_excerpt
@@ -137,10 +131,10 @@ class ReadPart:
             if found is None:
                 reason = f"step {number} of `on`, {name}, finds nothing"
                 return grade_missing(reason) if self.is_missing else grade_binary(False, reason)
-            if len(found) > OUTPUT_LIMIT:
+            if len(found) > patterns.OUTPUT_LIMIT:
                 return grade_error(
                     f"step {number} of `on`, {name}, makes a text of more than "
-                    f"{OUTPUT_LIMIT:,} characters"
+                    f"{patterns.OUTPUT_LIMIT:,} characters"
                 )
             text = found
         return replace(sample, output=replace(sample.output, text=text))
@@ -245,9 +239,11 @@ def _wrap_json(text: str, options: Params) -> str:
     return write_canonical(value)
 
 
-def _compile_group(options: Params) -> PatternMatcher | str:
+def _compile_group(options: Params) -> patterns.PatternMatcher | str:
     flags = options.get("flags", "")
-    return compile_matcher(options["pattern"], "".join(sorted(set("".join(flags)))), "search")
+    return patterns.compile_matcher(
+        options["pattern"], "".join(sorted(set("".join(flags)))), "search"
+    )
 
 
 def _prepare_group(options: Params) -> TextStep:
@@ -282,10 +278,10 @@ def _find_group_problems(options: Params) -> Iterator[CheckProblem]:
             blocks=True,
         )
     flags = "".join(sorted(set("".join(options.get("flags", "")))))
-    if other := find_dialect_difference(options["pattern"], flags):
+    if other := patterns.find_dialect_difference(options["pattern"], flags):
         yield CheckProblem(("pattern",), other, "write it so that both read it alike")
     if limit := matcher.limit_problem:
-        yield CheckProblem(("pattern",), limit, LIMIT_HINT)
+        yield CheckProblem(("pattern",), limit, patterns.LIMIT_HINT)
 
 
 def _group_may_err(options: Params) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefError
-from evalstore.lint.bundles import Bundles
 from evalstore.lint.notes import get_mapping
 from evalstore.lint.reference_lookup import ArtifactFiles, ReferenceLookup
 from evalstore.lint.rules import VALIDATION_RULES
@@ -17,6 +16,7 @@ from evalstore.model import Artifact, Kind, Severity, find_pins, parse_ref
 
 if TYPE_CHECKING:  # `status` judges by policies alone
     from evalstore.checks import CheckContext
+    from evalstore.lint.bundles import Bundles
 
 MAX_AGE_DAYS = 90
 

@@ -15,12 +15,12 @@ from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import Place
 from evalstore.model import Finding
 from evalstore.notebook import ReportValue, format_repr
-from evalstore.release.journal import ReleasedVersion
 from evalstore.release.version_rules import VersionRule
 from evalstore.versions import Bump, Version
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
+    from evalstore.release.journal import ReleasedVersion
 
 
 class PinnedVersion(NamedTuple):
