@@ -18,7 +18,7 @@ from evalstore.diff.changes.by_kind import DatasetRows, find_changes
 from evalstore.diff.changes.spelling import find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.document import Sides, read_document
-from evalstore.diff.effects.edits import attach_effects, is_scoring_edit
+from evalstore.diff.effects.scoring_edits import is_scoring_edit, list_scoring_edits
 from evalstore.diff.evidence import (
     add_witnesses,
     find_moving_edits,
@@ -152,9 +152,12 @@ class _Comparison:
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
         effect, moving = None, NOTHING_SHOWN
-        if self.detail in _FOR_BUMPS:
+        is_scored_anew = bool(list_scoring_edits(changes))
+        if is_scored_anew and self.detail in _FOR_BUMPS:
             moving = self._find_moving_edits(changes, sides)
-        if self._needs_effects(changes, moving):
+        if is_scored_anew and self._needs_effects(changes, moving):
+            from evalstore.diff.effects.edits import attach_effects
+
             changes, effect = attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
         if (effect is None or effect.moves) and not any(map(self._moves_alone, changes)):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evalstore.diff.attempts import Attempt
 from evalstore.diff.change import (
     NOTHING_SHOWN,
     STATEMENTS_CHANGED,
@@ -16,7 +15,7 @@ from evalstore.diff.change import (
     RubricEffect,
 )
 from evalstore.diff.document import ComparedDocument, Sides
-from evalstore.diff.effects.edits import list_scoring_edits
+from evalstore.diff.effects.scoring_edits import list_scoring_edits
 from evalstore.diff.effects.totals import join_effects
 from evalstore.diff.findings import (
     Certainty,
@@ -30,8 +29,6 @@ from evalstore.diff.findings import (
 )
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.replies import find_reply
-from evalstore.diff.witness import Replay
 from evalstore.documents import format_json_pointer
 from evalstore.errors import Place
 from evalstore.model import Kind, select_scoring_part
@@ -40,6 +37,8 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.checks import CheckContext
+    from evalstore.diff.attempts import Attempt
+    from evalstore.diff.witness import Replay
 
 
 def prepare_replay(
@@ -52,11 +51,15 @@ def prepare_replay(
     states = [state for change in changes if change.before for state in change.step.states]
     if not states:
         return None
+    from evalstore.diff.witness import Replay
+
     examples = [_make_attempt(side, example) for side, example in list_examples(sides)]
     return Replay(states[0], states[-1], load, examples, invents)
 
 
 def _make_attempt(side: ComparedDocument, example: Example) -> Attempt:
+    from evalstore.diff.attempts import Attempt
+
     place = side.find_place(example.place) or Place(format_json_pointer(example.place))
     return Attempt(example.sample, place)
 
@@ -168,6 +171,8 @@ def _find_witness(
 ) -> Witness | ReplyWitness | None:
     """Return a reply for a judge's edit; for one of questions, what moves under all edits."""
     if change.judges:
+        from evalstore.diff.replies import find_reply
+
         return find_reply(change)
     if change.before:
         return replay.find(change, finding.direction) if replay else None

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evalstore.checks.kinds.fact_match import make_empty_check
 from evalstore.checks.question_values import fill_from_question
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError
@@ -181,6 +180,8 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
             continue
         if isinstance(filled, Grade):
             misfits = misfits or filled.unscored is not UnscoredReason.MISSING
+            from evalstore.checks.kinds.fact_match import make_empty_check
+
             filled = make_empty_check(id_)
         checks.append(filled)
     return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, misfits)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.checks import KINDS, CheckContext, find_check_kind
-from evalstore.checks.examples import GradedExample, grade_examples
 from evalstore.checks.question_values import find_wanted_type
 from evalstore.checks.steps import find_step_problems
 from evalstore.documents import Pointer
@@ -47,6 +46,9 @@ from evalstore.model.example import EXAMPLES, describe_expected
 from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.checks.examples import GradedExample
 
 _WEIGHTLESS = tuple(combine for combine in Combine if combine is not Combine.WEIGHTED_AVG)
 _WEIGHED = 12  # checks whose outcomes are all tried
@@ -326,6 +328,7 @@ def grade_file_examples(
     value = artifact.document.value
     if artifact.kind is Kind.DATASET or not isinstance(value, dict) or EXAMPLES not in value:
         return []
+    from evalstore.checks.examples import grade_examples
 
     def load(ref: str) -> Artifact:
         found = find_referenced(ref, lookup)

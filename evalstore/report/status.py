@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.release.version_rules import MOVED_HINT
-from evalstore.report.diff_words import describe_adjustments
-from evalstore.report.findings import format_groups
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_rows
 from evalstore.text import count_noun, make_printable
 
@@ -88,13 +86,19 @@ def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
             yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
     if artifact.asked:
         yield f"judges asked: {artifact.asked}"
+    if artifact.adjusted:
+        from evalstore.report.diff_words import describe_adjustments
     for finding in artifact.adjusted:
         for label, sentence in describe_adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"
 
 
 def _lines_of_finding(status: Status, screen: Screen) -> list[str]:
-    return ["", format_groups(status.findings, screen)] if status.findings else []
+    if not status.findings:
+        return []
+    from evalstore.report.findings import format_groups
+
+    return ["", format_groups(status.findings, screen)]
 
 
 def _summary_sentences(status: Status) -> Iterator[str]:

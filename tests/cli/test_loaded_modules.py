@@ -38,6 +38,12 @@ RARE = {
     *("evalstore.documents.document_builder", "evalstore.documents.json_reader"),
     *("evalstore.model.findings", "evalstore.store.rows"),
 }
+# What looks for outputs that move, or asks judges: no part of an edit that scoring does not read.
+SEARCHING = {
+    *("evalstore.diff.witness", "evalstore.diff.effects.edits", "evalstore.diff.answers.joint"),
+    *("evalstore.diff.changes.rubric", "evalstore.diff.changes.dataset", "evalstore.checks.reply"),
+    *("evalstore.lint.bundles", "deepdiff", "git"),
+}
 READING = WRITERS | COMPARISON | {"jsonschema"}
 UNNEEDED = {
     ("--version",): READING | GRADING | EDITING | {"yaml", "subprocess", "evalstore.model", "evalstore.store"},
@@ -72,9 +78,18 @@ def store(git: Callable[..., str], template: Callable[..., object], cli: Callabl
 @pytest.mark.process
 @pytest.mark.parametrize("argv", UNNEEDED, ids=" ".join)
 def test_a_command_loads_what_it_needs(argv: tuple[str, ...], store: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", PROBE, "-C", str(store), *argv], capture_output=True, text=True, check=False
-    )
-    loaded = set(ran.stderr.split())
+    assert not list_loaded(store, *argv) & UNNEEDED[argv]
+
+
+@pytest.mark.process
+def test_another_title_is_compared_without_what_searches_outputs(store: Path) -> None:
+    rubric = store / "rubrics/tone.yaml"
+    rubric.write_text(f"title: another\n{rubric.read_text()}")
+    assert not list_loaded(store, "diff") & SEARCHING
+
+
+def list_loaded(store: Path, *argv: str) -> set[str]:
+    command = [sys.executable, "-c", PROBE, "-C", str(store), *argv]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr.splitlines()[0]
-    assert not loaded & UNNEEDED[argv]
+    return {*ran.stderr.split()}

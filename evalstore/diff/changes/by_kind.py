@@ -7,15 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.composite_facts import attach_composite_facts
-from evalstore.diff.changes.dataset import find_question_changes, read_question_set
 from evalstore.diff.changes.edit_script import (
     find_extra_key_changes,
     find_key_changes,
 )
 from evalstore.diff.changes.examples import find_example_changes
-from evalstore.diff.changes.judge import find_judge_changes
-from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.changes.spelling import find_param_spellings
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import Certainty
@@ -53,6 +49,8 @@ def find_changes(
     if kinds == {Kind.RUBRIC}:
         changes = _find_rubric_edits(old, new, load)
     elif kinds == {Kind.JUDGE}:
+        from evalstore.diff.changes.judge import find_judge_changes
+
         changes = find_judge_changes(old, new, rule_set)
     elif kinds == {Kind.DATASET}:
         changes = _find_dataset_edits(sides, rows, renames)
@@ -95,6 +93,9 @@ def _find_rubric_edits(
     yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
     if is_scored_alike:
         return
+    from evalstore.diff.changes.composite_facts import attach_composite_facts
+    from evalstore.diff.changes.rubric import find_rubric_changes
+
     before, after = attach_composite_facts((before, after), load)
     # Two spellings of one rubric are equal there; what is written differently is found in the
     # mappings.
@@ -105,6 +106,8 @@ def _find_rubric_edits(
 def _find_dataset_edits(
     sides: Sides, rows: DatasetRows | None, renames: Mapping[str, str]
 ) -> Iterator[Change]:
+    from evalstore.diff.changes.dataset import find_question_changes, read_question_set
+
     old, new = _insert_rows((sides[0].value, sides[1].value), rows)
     before, after = read_question_set(old), read_question_set(new)
     if before is None or after is None:

@@ -6,10 +6,8 @@ import re
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalstore.checks.reply import find_pattern_problem
-from evalstore.checks.template import Template, compile_template
 from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
@@ -23,6 +21,9 @@ from evalstore.languages.patterns import find_dialect_difference
 from evalstore.model import Judge, ScoreType, parse_ref, read_judge
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.checks.template import Template
 
 _TEXT = "text"
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
@@ -172,6 +173,8 @@ def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
 
 
 def _compile(template: Any) -> Template | None:
+    from evalstore.checks.template import compile_template
+
     compiled = compile_template(template) if isinstance(template, str) else ""
     return None if isinstance(compiled, str) else compiled
 
@@ -191,6 +194,8 @@ def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
 
 def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, with groups; None if two engines could differ on it."""
+    from evalstore.checks.reply import find_pattern_problem
+
     if (
         not isinstance(pattern, str)
         or len(pattern) > COMPARED.pattern

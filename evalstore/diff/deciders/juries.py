@@ -27,8 +27,6 @@ from itertools import combinations
 from math import lcm
 from typing import Any, NamedTuple
 
-from evalstore.checks.judges import CALL_LIMIT
-from evalstore.checks.votes import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import (
     EITHER,
@@ -76,6 +74,9 @@ class Jury(NamedTuple):
     @property
     def is_unscorable(self) -> bool:
         """Whether no reply can make a score: too many calls, or no weight."""
+        from evalstore.checks.judges import CALL_LIMIT
+        from evalstore.checks.votes import WEIGHTED_AGGREGATES
+
         return self.calls > CALL_LIMIT or (
             self.aggregate in WEIGHTED_AGGREGATES and not any(self.weight_by_judge.values())
         )

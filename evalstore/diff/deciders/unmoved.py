@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.answers.joint import is_same_question
 from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.direction import VERDICT_MODES, is_advisory
@@ -87,6 +86,8 @@ def _turn(score: Fraction, check: CheckState) -> Fraction:
 
 def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of facts moves, and the rubric reads the verdict, which stays."""
+    from evalstore.diff.answers.joint import is_same_question
+
     if is_same_question(*change.checks) or any(
         rubric.combine not in VERDICT_MODES for rubric in change.states
     ):
@@ -101,6 +102,8 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
 
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of tools moves, and the rubric reads the verdict, which stays."""
+    from evalstore.diff.answers.joint import is_same_question
+
     if any(map(_reads_share, change.checks, change.states)) or is_same_question(*change.checks):
         return None
     if not all(map(is_all_tools_threshold, change.checks)):

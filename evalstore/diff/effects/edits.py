@@ -20,10 +20,11 @@ from evalstore.diff.direction import (
     VERDICT_MODES,
 )
 from evalstore.diff.effects.rubric_effect import find_effect
+from evalstore.diff.effects.scoring_edits import list_scoring_edits
 from evalstore.diff.effects.text_search import make_empty_table, search_changed_texts, search_texts
 from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.diff.rubric_state import RubricState
 
 
 def attach_effects(
@@ -45,25 +46,6 @@ def attach_effects(
     return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], total
 
 
-def list_scoring_edits(changes: Sequence[Change]) -> list[int]:
-    """Return which of the changes are edits of what scoring reads."""
-    is_edit = [change.before and is_scoring_edit(*change.states) for change in changes]
-    return [index for index, found in enumerate(is_edit) if found]
-
-
-def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
-    """Whether scoring reads what differs, unlike the names of checks and extra keys."""
-    if len(before.checks) != len(after.checks) or _list_settings(before) != _list_settings(after):
-        return True
-    # Of many checks an edit leaves all but one as they are.
-    pairs = zip(before.checks, after.checks, strict=True)
-    return any(one is not other and _list_parts(one) != _list_parts(other) for one, other in pairs)
-
-
-def _list_settings(rubric: RubricState) -> tuple[object, ...]:
-    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors, rubric.verdict
-
-
 def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
     """Return the settings without those that nothing reads, as a policy for what cannot be."""
     threshold: Fraction | None = rubric.threshold
@@ -78,18 +60,6 @@ def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
         threshold,
         missing,
         rubric.errors if any(check.may_err for check in rubric.checks) else None,
-    )
-
-
-def _list_parts(check: CheckState) -> tuple[object, ...]:
-    return (
-        check.token,
-        check.kind,
-        check.params,
-        check.threshold,
-        check.negate,
-        check.weight,
-        check.is_required,
     )
 
 

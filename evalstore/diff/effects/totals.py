@@ -13,7 +13,7 @@ from evalstore.diff.direction import (
     is_always_scored,
     join_directions,
 )
-from evalstore.diff.effects.edits import is_scoring_edit
+from evalstore.diff.effects.scoring_edits import is_scoring_edit
 from evalstore.diff.findings import Claim, DiffFinding, TotalEffect
 
 _STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
