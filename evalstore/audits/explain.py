@@ -43,6 +43,7 @@ from evalstore.audits.stored_run import (
     read_strictness,
 )
 from evalstore.audits.totals import AuditTotals
+from evalstore.audits.undeclared_groups import UndeclaredGroups
 from evalstore.audits.values import (
     Audit,
     Drift,
@@ -239,6 +240,7 @@ class AuditJob:
     totals: AuditTotals = field(init=False)
     notes: RunNotes = field(default_factory=RunNotes)
     likeness: LikenessCounter = field(default_factory=LikenessCounter)
+    groups: UndeclaredGroups = field(default_factory=UndeclaredGroups)
     drift: list[Drift] = field(default_factory=list)
     # What replay does not reproduce, of score and of passes.
     lost: tuple[ExactMean, ExactMean] = field(default_factory=lambda: (ExactMean(), ExactMean()))
@@ -311,6 +313,8 @@ class AuditJob:
         self.has_samples |= any(one.samples for one in rows)
         is_turned = rows[0].verdict is not rows[1].verdict
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
+        if result.shares and not rows[1].group:
+            self.groups.add_question(question.id, rows[1].input, result.shares.own[0])
         self.moved.add_question(question, rows, row)
         self._slice_question(pair)
         self.notes.add_question(rows)
@@ -429,6 +433,8 @@ class AuditJob:
         )
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
+        if self.totals.is_sampled and not self.totals.units.groups:
+            yield from self.groups.list_notes()
         yield from self.session.list_failure_notes()
         if self.a.paired.count:
             yield describe_renames(self.b.dataset.resolved.name, self.a.paired)

@@ -184,6 +184,13 @@ class QuestionShares:
     own_old: Fraction | None
     own_new: Fraction | None
 
+    @property
+    def own(self) -> Channels:
+        """What outputs and inputs did to the score, and to its passes."""
+        own = [one.share for names, one in self.blocks.items() if not OWN_FACTORS.isdisjoint(names)]
+        zero = Fraction(0)
+        return sum((score for score, _ in own), zero), sum((passes for _, passes in own), zero)
+
 
 @dataclass(slots=True)
 class _WidenedCells:

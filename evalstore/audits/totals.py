@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evalstore.audits.claims import choose_claim
 from evalstore.audits.question_attribution import AttributedQuestion
-from evalstore.audits.question_shares import BlockShare, Channels, FactorNames
+from evalstore.audits.question_shares import BlockShare, FactorNames
 from evalstore.audits.share_patterns import AttributedChange
 from evalstore.audits.values import (
     OWN_FACTORS,
@@ -248,7 +248,7 @@ class AuditTotals:
         turned = sum((blocks[one].share[1] for one in blocks if not sampled.isdisjoint(one)), _ZERO)
         self.turned.add(turned, group, times)
         if change.shares:
-            score, passes = _sum_own(blocks)
+            score, passes = change.shares.own
             shares = (score, change.shares.own_old, change.shares.own_new, passes)
             for own, share in zip((*self.own, self.own_passes), shares, strict=True):
                 own.add_share(None if joint & OWN_FACTORS else share, group, times)
@@ -495,9 +495,3 @@ class AuditTotals:
                 causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)
             )
         )
-
-
-def _sum_own(blocks: Mapping[FactorNames, BlockShare]) -> Channels:
-    """Return what outputs and inputs did to the score of a question, and to its passes."""
-    own = [block.share for names, block in blocks.items() if not OWN_FACTORS.isdisjoint(names)]
-    return sum((score for score, _ in own), _ZERO), sum((passes for _, passes in own), _ZERO)
