@@ -43,7 +43,6 @@ from evalstore.audits.stored_run import (
     read_strictness,
 )
 from evalstore.audits.totals import AuditTotals
-from evalstore.audits.undeclared_groups import UndeclaredGroups
 from evalstore.audits.values import (
     Audit,
     Drift,
@@ -62,7 +61,7 @@ from evalstore.model import OutputEnd, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.output_likeness import LikenessCounter, list_likeness_notes
 from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
-from evalstore.statistics import ExactMean
+from evalstore.statistics import ExactMean, UndeclaredGroups
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 

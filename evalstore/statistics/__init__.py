@@ -42,6 +42,7 @@ from evalstore.statistics.typical_change import (
     count_moves,
     estimate_typical,
 )
+from evalstore.statistics.undeclared_groups import UndeclaredGroups
 
 __all__ = [
     "FEWEST_ANCHORS",
@@ -56,6 +57,7 @@ __all__ = [
     "Rate",
     "ShareMoves",
     "TypicalChange",
+    "UndeclaredGroups",
     "UnitTotals",
     "bound_rate",
     "compute_holm_p_values",

@@ -138,6 +138,20 @@ def test_groups_are_what_is_counted(desk: Desk) -> None:
     assert answer(desk.audit(*runs)).startswith("No, worse on typical questions: 6 of 6 groups fell;")
 
 
+def test_groups_that_are_not_declared_are_a_note(desk: Desk) -> None:
+    desk.rubric("1.0.0", *CHECKS)
+    names = ("parcel", "voucher", "licence", "refund")
+    asked = {
+        f"{name}-{i}": f"Dear team, my {name} is late; its {name} number is {i}." for name in names for i in range(3)
+    }
+    rows = [{"id": id_, "input": text} for id_, text in asked.items()]
+    grouped = [{**row, "group": row["id"][:-2]} for row in rows]
+    for version, questions, notes in (("1.0.0", rows, 1), ("2.0.0", grouped, 0)):
+        desk.dataset(version, questions, "1.0.0")
+        runs = [desk.score(version, dict.fromkeys(asked, say(falls)), f"m{falls}") for falls in (0, 1)]
+        assert sum("`group:`" in note for note in desk.audit(*runs).notes) == notes
+
+
 def test_nothing_moved_is_no_proof_of_nothing(desk: Desk, cli: Callable[..., Any]) -> None:
     desk.rubric("1.0.0", CHECKS[0])
     desk.dataset("1.0.0", 200)

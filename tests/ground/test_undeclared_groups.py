@@ -7,9 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from evalstore.audits.undeclared_groups import UndeclaredGroups
-from tests.audits.conftest import Desk
-from tests.audits.test_acceptance import BAN
+from evalstore.statistics import UndeclaredGroups
 
 CASE = "Dear support team, I have a question about a {}, and my number is {}."
 TOPICS = [f"{first}{last}" for first in ("par", "vou", "lic") for last in ("cel", "cher", "ence", "ing")]
@@ -41,16 +39,3 @@ def test_changes_agree_where_ids_begin_alike() -> None:
     assert "those whose ids begin alike (" in search(*asked)
     alone = [(id_, text, -(chance.random() < 0.5)) for id_, text, _ in asked]
     assert search(*alone) == ""
-
-
-def test_a_declared_group_is_no_note(desk: Desk) -> None:
-    desk.rubric("1.0.0", BAN)
-    questions = [
-        {"id": f"{topic}-{n}", "input": f"A {topic}? {CASE.format(topic, n)}"} for topic in TOPICS[:6] for n in range(3)
-    ]
-    grouped = [{**one, "group": one["id"][:-2]} for one in questions]
-    for version, rows, count in (("1.0.0", questions, 1), ("2.0.0", grouped, 0)):
-        desk.dataset(version, rows, "1.0.0")
-        texts = ({one["id"]: text for one in rows} for text in ("fine", "foo"))
-        notes = desk.audit(*(desk.score(version, text, name) for text, name in zip(texts, "ab", strict=True))).notes
-        assert sum("`group:`" in note for note in notes) == count
