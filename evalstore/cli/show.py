@@ -119,11 +119,11 @@ def command(  # noqa: PLR0913  # the command line
 
     A run is named by its JSON file, its samples, or a folder of its own. Results that another tool
     recorded count as runs: promptfoo, Inspect AI, skill-creator, AgentV, lm-evaluation-harness,
-    openai/evals, DeepEval, MLflow and Ragas, also packed as .gz or .zst. If a file holds several
-    configurations, each has its mean, and --only shows one. Outputs are listed worst first: score,
-    the reason of every check (for a judge, what it said), and the output, shortened, with forbidden
-    texts marked. Nothing is graded, so no store is needed. On a terminal, a long list goes through
-    the pager (PAGER, else less; an empty PAGER means none).
+    openai/evals, OpenAI's hosted evals, waza, DeepEval, MLflow and Ragas, also packed as .gz or
+    .zst. If a file holds several configurations, each has its mean, and --only shows one. Outputs
+    are listed worst first: score, the reason of every check (for a judge, what it said), and the
+    output, shortened, with forbidden texts marked. Nothing is graded, so no store is needed. On a
+    terminal, a long list goes through the pager (PAGER, else less; an empty PAGER means none).
 
     Two runs are shown as pairs of outputs, what regressed first: score and verdict of both, the
     checks that moved with both reasons, and the outputs word by word. If the store can grade both

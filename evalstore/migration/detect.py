@@ -130,6 +130,7 @@ class FormatMatch:
 
 
 NO_MATCH = FormatMatch(None, None, 0.0, "this is not a format that evalstore migrates")
+EMPTY_MATCH = FormatMatch(None, None, 0.0, "it is empty: there is no case in it to migrate")
 OWN_MATCH = FormatMatch(None, None, 1.0, "written by a migration")
 
 
@@ -146,7 +147,7 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
         table = next((table for table in tables if table.format == shape.format), None)
         return FormatMatch(table, None if table else shape, 1.0, shape.reason, weights=weights)
     if not weights:
-        return NO_MATCH
+        return NO_MATCH if value else EMPTY_MATCH
     best, *others = weights
     close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
     also = tuple(one.guess for one in close)

@@ -29,6 +29,7 @@ from evalstore.runs.imports import (
     promptfoo_table,
     score_tables,
     skill_creator,
+    waza,
 )
 from evalstore.runs.imports.containers import (
     ARCHIVE,
@@ -79,7 +80,13 @@ _PROMPTFOO_PLACES = ("results", "results.results")
 _HOSTED, _HOSTED_ITEMS = "OpenAI hosted evals", "output items of OpenAI's hosted evals"
 _MEAN_OF_METRICS = "the score of an output is the mean of its metrics"
 PLACES = frozenset(
-    {*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, *hosted_evals.PLACES}
+    {
+        *_PROMPTFOO_PLACES,
+        *skill_creator.PLACES,
+        *deepeval.PLACES,
+        *hosted_evals.PLACES,
+        *waza.PLACES,
+    }
     | {"samples", "spec"}
 )
 
@@ -383,6 +390,17 @@ FORMATS = (
         score_note=_MEAN_OF_METRICS,
     ),
     FileFormat(
+        "results of waza",
+        {OBJECT},
+        waza.is_result_file,
+        waza.read_runs,
+        "waza",
+        files=".json",
+        has_verdicts=True,
+        read_facts=waza.read_facts,
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
         "a test run of DeepEval",
         {OBJECT},
         deepeval.is_test_run,
@@ -456,6 +474,16 @@ FORMATS = (
         _DOCUMENTS,
         _has_all("evalId", "config"),
         tool="promptfoo",
+    ),
+    FileFormat(
+        "results of EvalPort",
+        {OBJECT},
+        _has_all("suite_id", "run_id", "results"),
+        tool="EvalPort",
+        advise=lambda _: (
+            "convert them: jq -c '.results[] | {id: .test_case_id, output: .actual_output}' FILE > "
+            "outputs.jsonl"
+        ),
     ),
     FileFormat(
         "a trial of Harbor, whose answer is in files of the task",

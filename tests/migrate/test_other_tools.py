@@ -20,6 +20,12 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "an experiment": ([{"root_span_id": "r", "input": "?", "output": "x", "scores": {"f": 1}}], "Braintrust"),
     "a list": ([{"prompt": "?", "expected_response": "x"}], "Microsoft 365"),
     "items": ({"schemaVersion": "1.0.0", "items": [{"prompt": "?", "expected_response": "x"}]}, "Microsoft 365"),
+    "conversations": (
+        {"schemaVersion": "1.2.0", "items": [{"name": "n", "turns": [{"prompt": "?"}]}]},
+        "Microsoft 365",
+    ),
+    "queries": ({"skills": ["s"], "resources": {}, "expects": [{"query": "?", "checks": ["`x`"]}]}, "NVIDIA"),
+    "goldens of conversations": ([{"scenario": "s", "expected_outcome": "x", "turns": []}], "DeepEval"),
     "EvalPort": ({"version": "0.2", "graders": [{"id": "g", "type": "exact"}], "test_cases": [CASE]}, "EvalPort"),
     "goldens": ([{"input": "?", "expected_output": "x", "context": [], "source_file": "a.md"}], "DeepEval"),
     "named goldens": ({"goldens": [{"input": "?", "expected_output": "x"}]}, "DeepEval"),
@@ -30,6 +36,13 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "samples": ([{"input": "?", "ideal": "x"}], "openai/evals"),
     "a taxonomy": ({"id": "f", "version": "1.0", "failure_modes": [{"id": "x"}]}, "failure taxonomy of ai_eval"),
 }
+
+
+def test_what_is_no_suite_yet_says_so() -> None:
+    case = {"question": "?", "expected_skill": "s", "expected_behavior": ["Reads it"]}
+    said = [detect_format(value, load_tables()).reason for value in ([], {}, case)]
+    assert said[0] == said[1] == "it is empty: there is no case in it to migrate"
+    assert "put it between [ and ]" in said[2]
 
 
 @pytest.mark.parametrize("name", SHAPES)

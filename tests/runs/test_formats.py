@@ -138,6 +138,23 @@ def hosted_item(id_: str, output: str, *passed: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def waza(id_: str, output: str, *scores: int) -> dict[str, Any]:
+    graders = {
+        name: {
+            "identifier": name,
+            "type": "text",
+            "score": score,
+            "weight": 1,
+            "passed": bool(score),
+            "feedback": "said",
+        }
+        for name, score in zip(("river", "lake"), scores, strict=True)
+    }
+    status = "passed" if all(scores) else "failed"
+    run = {"run_number": 1, "status": status, "validations": graders, "session_digest": {}, "final_output": output}
+    return {"test_id": id_, "display_name": id_, "status": status, "runs": [run]}
+
+
 def exported_item(index: int, output: str, *passed: bool) -> dict[str, Any]:
     """A row that the dashboard exported; its grades are on the graders' own scales."""
     grades = {"r": 1.0, "l": 6.5 if passed[1] else 2}
@@ -237,6 +254,11 @@ EXAMPLES = {
         "samples_t.jsonl", to_lines(lm_eval(0, A, 1.0), lm_eval(1, B, 0.0)), "lm-evaluation-harness", (1, 0), ("0", "1")
     ),
     "openai/evals": Example("log.jsonl", to_lines(*EVALS_LOG), "openai/evals", (1, 0)),
+    "waza": Example(
+        "results.json",
+        json.dumps({"eval_name": "rivers", "summary": {}, "tasks": [waza("a", A, 1, 1), waza("b", B, 1, 0)]}).encode(),
+        "waza",
+    ),
     "deepeval": Example("t.json", json.dumps({"testCases": CASES, "metricsScores": []}).encode(), "DeepEval"),
     "deepeval latest": Example("t.json", json.dumps({"testRunData": {"testCases": CASES}}).encode(), "DeepEval"),
     "deepeval csv": Example(
