@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -324,11 +325,28 @@ def test_a_maintainer_of_ai_best_practices_goes_from_a_clone_to_a_push(
     git("init", "-q")
     for name, source in suites.items():
         shutil.copytree(ROOT / source, origin / "evals" / name)
+    write_logs(origin)
     git("add", ".")
     git("commit", "-qm", "suites")
     page = PAGES["docs/drupal.md"].partition(DRUPAL_RUN)[0]
     compare_with_page(page, play(page, cli, tmp_path, git, origin), ("status --check",))
     assert "refs/tags/dataset/drupal_forms@1.0.0" in git("show-ref")  # the release was pushed
+
+
+def write_logs(folder: Path) -> None:
+    """Write a log of Inspect AI for each of two models, of which only the larger knows one thing."""
+    (folder / "logs").mkdir()
+    cases = json.loads((folder / "evals/drupal-forms/evals.json").read_text("utf-8"))["evals"]
+    for model in ("small", "large"):
+        with zipfile.ZipFile(folder / f"logs/{model}.eval", "w") as log:
+            head = {"version": 2, "status": "success", "eval": {"model": f"mockllm/{model}", "task": "drupal-forms"}}
+            log.writestr("header.json", json.dumps(head))
+            for case in cases:
+                knows = model == "large" or case["id"] != 3
+                answer = (case.get("must_contain_any") or ["Yes."])[0] if knows else "I do not know."
+                output = {"completion": answer, "choices": [{"message": {"role": "assistant", "content": answer}}]}
+                row = {"id": f"B{case['id']:02}", "epoch": 1, "input": case["prompt"], "target": "", "output": output}
+                log.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row | {"scores": {}}))
 
 
 def test_a_site_goes_from_its_export_to_an_audit(cli: Callable[..., Any], tmp_path: Path) -> None:
