@@ -52,11 +52,10 @@ def read_source(
     if source.role is FileRole.IGNORED:
         return ReadFile(source, failed=_note_ignored(source.path))
     if source.role is FileRole.FOREIGN:
-        place = Place(source.file, 1)
-        return ReadFile(
-            source,
-            failed=make_note("format-foreign", place=place, reason=source.tool, hint=source.advice),
-        )
+        # The file as a whole: its first line says nothing, and may be an archive's.
+        place, reason = Place(source.file), source.tool
+        note = make_note("format-foreign", place=place, reason=reason, hint=source.advice)
+        return ReadFile(source, failed=note)
     if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
         return ReadFile(source)
     try:

@@ -104,7 +104,8 @@ def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator
         yield from lines
     if left_out:
         names = join_names((make_excerpt(id_, NAME_LENGTH) for id_ in perfect), _NAMED)
-        yield f"{count_noun(len(perfect), 'check')} that every output passed: {names}"
+        sentence = f"{count_noun(len(perfect), 'check')} that every output passed: {names}"
+        yield from screen.wrap(sentence)
 
 
 def _format_hundredths(score: Fraction | None) -> str:
