@@ -57,7 +57,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
 
 
 def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what was asked: as evalstore kept it, else the row's input or flat text."""
+    """Return what was asked: as evalstore kept it, else the row's input, a mapping or a text."""
     kept = get_mapping(row, "metadata").get("evalstore_asked")
     input_ = row.get("input")
     asked = read_asked(
@@ -165,7 +165,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
 
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
-    """Return what the assistant said in the turn that the row names, else what it said last."""
+    """Return what the assistant said in the turn that the row calls its answer, else said last."""
     assistant = [turn for turn in turns if turn.get("role") == "assistant"]
     spoken_turns = [turn for turn in assistant if turn.get("content") is not None]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
@@ -223,7 +223,7 @@ def _write_output(output: Any) -> str:
 
 
 def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
-    """Return the question and the sample of a line's output; None without an output."""
+    """Return the question and the sample of a line's output; None when its model gave none."""
     output, id_ = row.get("output"), row.get("sample_id")
     raw = output.get("raw") if isinstance(output, dict) else None
     # Most rows have one plain text, which needs no closer look.

@@ -522,7 +522,7 @@ FORMATS = (
         advise=lambda _: "name its columns of ids and of outputs `id` and `output`",
     ),
     FileFormat(
-        "a zip archive that is no log of Inspect AI",
+        "a zip archive other than a log of Inspect AI",
         {ARCHIVE},
         lambda _: True,
         is_container=True,

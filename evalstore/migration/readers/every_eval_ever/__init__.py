@@ -48,7 +48,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 def _find_json_problems(document: Document) -> dict[Any, str]:
     """Return what the format's own validator takes for no JSON, by the key or row that has it.
 
-    It takes no key twice, so that it is unknown which counts, and no number like NaN.
+    It reads strict JSON, which has no key twice (which one counts is unknown) and no NaN.
     """
     problems: dict[Any, str] = {}
     for key in document.doubled:

@@ -145,7 +145,10 @@ def _map_source(
 
 
 def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
-    """Return the programs whose recipe gives a sample's hash; other recipes' hashes say nothing."""
+    """Return the programs whose recipe gives a sample's hash.
+
+    Hashes of different recipes cannot be compared.
+    """
     expected = question_fields.get("expected", [])
     several = expected if isinstance(expected, list) else [expected]
     if not all(isinstance(text, str) for text in several):
@@ -169,7 +172,10 @@ def _hash_text(text: str) -> str:
 
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
-    """Return a row's outcome, and why: it is unreadable, of another version, without a score."""
+    """Return a row's outcome, and why.
+
+    It is no row of a run, contradicts its schema version, or has no output or no score.
+    """
     doubts = (find_row_doubt(row), find_row_gaps(row)) if "response" not in row else ()
     doubt = "; ".join(filter(None, doubts))
     try:
