@@ -63,6 +63,15 @@ _RANKED = (Detail.RULES, Detail.LEVELS, Detail.BUMP, Detail.FINDINGS, Detail.WIT
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 
 
+def _attach_effects(
+    changes: list[Change], load: ArtifactLoader | None, moving: MovingEdits
+) -> tuple[list[Change], RubricEffect | None]:
+    # Most comparisons edit no scoring, and need none of what this loads.
+    from evalstore.diff.effects.edits import attach_effects
+
+    return attach_effects(changes, load, moving)
+
+
 def apply_declarations(
     change: Change, settings: ComparisonSettings, renames: Mapping[str, str]
 ) -> Change:
@@ -156,9 +165,7 @@ class _Comparison:
         if is_scored_anew and self.detail in _FOR_BUMPS:
             moving = self._find_moving_edits(changes, sides)
         if is_scored_anew and self._needs_effects(changes, moving):
-            from evalstore.diff.effects.edits import attach_effects
-
-            changes, effect = attach_effects(changes, self.load, moving)
+            changes, effect = _attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
         if (effect is None or effect.moves) and not any(map(self._moves_alone, changes)):
             changes = self._follow_steps(changes)
@@ -209,7 +216,7 @@ class _Comparison:
         steps = [change.step for change in changes]
         if not any(map(self._moves_alone, steps)):
             return changes
-        steps, _ = attach_effects(steps, self.load)
+        steps, _ = _attach_effects(steps, self.load, NOTHING_SHOWN)
         return [
             replace(one, decision=one.decision or _NEEDS_OTHERS) if self._moves_alone(one) else one
             for one in steps
@@ -222,7 +229,7 @@ class _Comparison:
         steps = [change.step for change in changes]
         is_open = effect is None and self.detail in _FOR_PEOPLE
         if is_open and any(change.made for change in changes):
-            steps, _ = attach_effects(steps, self.load)
+            steps, _ = _attach_effects(steps, self.load, NOTHING_SHOWN)
         known = zip(changes, findings, strict=True)
         return [
             (step, finding if change.made is None else self._classify(step))
