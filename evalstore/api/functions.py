@@ -384,7 +384,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version or LATEST,
         only=only or {},
         matched_by=match,
-        max_ungraded=MAX_UNGRADED if max_ungraded is None else Fraction(str(max_ungraded)),
+        max_ungraded=MAX_UNGRADED if max_ungraded is None else _read_share(max_ungraded),
         engine=engine,
         scheduler=scheduler,
     )
@@ -400,6 +400,13 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         run = write_run_by_engine(job, Path(folder.name))
         finalize(run, folder.cleanup)  # its rows are read from there as long as it is in use
         return run
+
+
+def _read_share(value: Fraction | float) -> Fraction:
+    """Return a share of 1 as it is written: 0.02 is 1/50."""
+    if not 0 <= value <= 1:
+        raise UsageError(f"max_ungraded must be a share from 0 to 1, not {value}")
+    return Fraction(str(value))
 
 
 def _read_artifact(

@@ -10,10 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from evalstore.errors import UsageError
 from evalstore.model.artifact import Artifact
 from evalstore.model.refs import Ref
 from evalstore.notebook import format_repr
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.model import Kind, Question
@@ -208,6 +210,9 @@ class Store:
         """
         from evalstore.model import Kind
 
+        if kind is not None and kind not in {*Kind}:
+            found = make_excerpt(repr(kind), 40)
+            raise UsageError(f"kind must be 'rubric', 'judge' or 'dataset', not {found}")
         return self.artifacts.releases(None if kind is None else Kind(kind), id)
 
     def list_working_files(self) -> list[Ref]:

@@ -51,10 +51,10 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
     return "changed" if artifact.changed else ""
 
 
-def text(resolution: Resolution, screen: Screen = PAPER) -> str:
+def text(resolution: Resolution | Resolved, screen: Screen = PAPER) -> str:
     """Return one block of names and values a reference."""
     blocks: list[str] = []
-    for resolved in resolution.resolved:
+    for resolved in _list_resolved(resolution):
         rows = [_format_value(*item) for item in write_json_value(resolved).items()]
         blocks.append("\n".join(wrap_columns(rows, screen.width)))
     return "\n\n".join(blocks)
@@ -62,8 +62,12 @@ def text(resolution: Resolution, screen: Screen = PAPER) -> str:
 
 def document(resolution: Resolution | Resolved) -> Any:
     """Return one JSON document: an object for one reference, a list for several."""
-    several: list[Any] = write_json_value(list(getattr(resolution, "resolved", [resolution])))
+    several: list[Any] = write_json_value(_list_resolved(resolution))
     return several[0] if len(several) == 1 else several
+
+
+def _list_resolved(resolution: Resolution | Resolved) -> list[Resolved]:
+    return list(getattr(resolution, "resolved", [resolution]))
 
 
 def _format_value(key: str, value: Any) -> tuple[str, str]:

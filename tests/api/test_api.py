@@ -117,6 +117,10 @@ def test_outputs_are_matched_by_their_inputs(store: Store, tmp_path: Path) -> No
     assert {row.id: row.output.text for row in run.rows()} == {"q1": "because", "q2": "no"}
     with pytest.raises(UsageError, match=r"match must be 'id' or 'input', not 'text'"):
         grade(match="text")
+    with pytest.raises(UsageError, match="max_ungraded must be a share from 0 to 1, not 7"):
+        grade(max_ungraded=7)
+    with pytest.raises(UsageError, match="kind must be 'rubric', 'judge' or 'dataset', not 'zzz'"):
+        store.list_releases("zzz")
 
 
 def test_migrate_and_export(tmp_path: Path) -> None:
@@ -179,6 +183,8 @@ def test_values_are_short_to_look_at_and_plain_as_data(store: Store, tmp_path: P
     values = [released, run, diff, why, result, store.resolve("rubric/style")]
     assert all(len(repr(value)) < 300 for value in (*values, store, store.load("rubric/style")))
     assert [json.loads(json.dumps(value.to_dict())) != {} for value in values] == [True] * 6
+    assert "" not in map(str, values)
+    assert str(values[-1]).startswith("ref ")
     assert (diff.to_dict()["old"]["ref"], result.to_dict()["score"]) == ("rubric/style@1.0.0", 1)
     for value in (run, diff, why):
         page = value._repr_html_()
