@@ -17,7 +17,12 @@ from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.question_sets import list_row_gaps
-from evalstore.audits.stored_run import StoredRun, read_judge_model, read_strictness
+from evalstore.audits.stored_run import (
+    StoredRun,
+    read_judge_model,
+    read_strictness,
+    require_own_mean,
+)
 from evalstore.audits.wording import describe_pairs
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
@@ -25,6 +30,7 @@ from evalstore.model import parse_ref
 from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import Judges, open_session
+from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import count_noun, make_excerpt
 from evalstore.versions import Bump
@@ -381,7 +387,13 @@ def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterato
 
 
 def _count_scored(stored: StoredRun) -> int:
-    return sum(row.score is not None for row in stored.rows.values())
+    """Return how many questions of a run have a score; its aggregate must say the same mean."""
+    scores = ExactMean()
+    for row in stored.rows.values():
+        if row.score is not None:
+            scores.add(row.score)
+    require_own_mean(stored.run, scores.compute_mean())
+    return scores.count
 
 
 def _read_words(row: GradedRow) -> list[str]:

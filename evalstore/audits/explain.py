@@ -41,6 +41,7 @@ from evalstore.audits.stored_run import (
     make_disjoint_error,
     read_judge_model,
     read_strictness,
+    require_own_mean,
 )
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import (
@@ -491,16 +492,11 @@ def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
 
     Raises `RefusedError` where its aggregate says otherwise than its rows.
     """
-    score = sums.scores.compute_mean() or _ZERO
-    recorded = run.rest_score if run.is_withheld else run.score
-    if recorded not in {None, score}:
-        raise RefusedError(
-            f"{run.path} says {recorded}, but its rows average to {score}",
-            hint="the aggregate does not match its rows; score the outputs again",
-        )
+    score = sums.scores.compute_mean()
+    require_own_mean(run, score)
     return RunSide(
         run=str(run.path),
-        score=score,
+        score=score or _ZERO,
         passes=sums.passes.compute_mean() or _ZERO,
         questions=questions,
         scored=sums.scores.count,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,6 +36,7 @@ from evalstore.model import (
 )
 from evalstore.model.question_ids import build_names, match_contents, match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
+from evalstore.runs.question_mean import describe_contradiction
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
@@ -116,6 +118,13 @@ def _require_dataset(run: Run) -> UsedArtifact:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     return run.dataset
+
+
+def require_own_mean(run: Run, mean: Fraction | None) -> None:
+    """Raise `RefusedError` where an aggregate says another mean than its rows have."""
+    if problem := describe_contradiction(run, mean):
+        hint = "the aggregate does not match its rows; score the outputs again"
+        raise RefusedError(problem, hint=hint)
 
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:

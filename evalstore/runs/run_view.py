@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.question_mean import RowsMean, describe_contradiction
 from evalstore.runs.records import open_record
 from evalstore.runs.values import GradedRow, Run
 from evalstore.statistics import CorrectedShare, Rate
@@ -88,8 +89,10 @@ class RunReader:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
         # Another tool may have kept what it said of each check, and not the output.
         rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
+        mean = RowsMean()
         for self.total, one in enumerate(rows, 1):
             row = one.row
+            mean.add_row(row)
             self.stored += one.is_stored
             questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
             checks |= dict.fromkeys(check.id for check in row.checks)
@@ -101,6 +104,8 @@ class RunReader:
             yield row
         _require_name("question", self.choice.question, questions, self.run)
         _require_name("check", self.choice.check, checks, self.run)
+        if problem := describe_contradiction(self.run, mean.compute()):
+            self.run = replace(self.run, notes=(*self.run.notes, problem))
 
     def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:
         """Return what rows are sorted by, the worst first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -147,10 +148,23 @@ def test_the_command_answers_3_for_drift_and_0_when_it_is_allowed(
     assert cli("audit", a.path, b.path, "--allow-drift", cwd=released.root).code == 0
 
 
-def test_an_aggregate_that_its_rows_contradict_is_refused(released: Any, answers: Answers) -> None:
-    run = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
-    with pytest.raises(RefusedError, match="says 1/3, but its rows average to 3/4"):
-        released.audit(replace(run, score=Fraction(1, 3)), run)
+def test_rows_of_another_run_are_refused_where_runs_are_compared_and_said_where_one_is_shown(
+    released: Any, answers: Answers, cli: Callable[..., Any]
+) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
+    b = released.score("dataset/small@1.0.0", answers("b", one="please", two="please"), "n")
+    b.samples.write_bytes(a.samples.read_bytes())
+    problem = f"{b.path} says 1, but its rows average to 3/4"
+    with pytest.raises(RefusedError, match=re.escape(problem)):
+        released.audit(a, b)
+    ran = cli("comparable", a.path, b.path, cwd=released.root)
+    assert ran.code == 3
+    assert problem in " ".join(ran.err.split())
+    shown = cli("show", b.path, "--format", "json", cwd=released.root)
+    assert json.loads(shown.out)["notes"][-1] == problem
+    page = cli("show", b.path, "--failed", "--format", "html", cwd=released.root)
+    assert "but its rows average to 3/4" in page.out
+    assert "average to" not in cli("show", a.path, cwd=released.root).out
 
 
 def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answers: Answers) -> None:

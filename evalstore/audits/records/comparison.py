@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -408,8 +408,7 @@ def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
             sums.passes.add(mean.pass_share)
     if not sums.scores.count:
         raise IncomparableError(name, UnscoredRunError(run).why)
-    # Other tools round what their aggregates say.
-    return build_side(run if run.dataset else replace(run, score=None), len(outcomes), sums)
+    return build_side(run, len(outcomes), sums)
 
 
 def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:

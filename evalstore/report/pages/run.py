@@ -62,7 +62,7 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
             "run",
             title=f"Run: {run.model}",
             run=run,
-            sentences=[*describe_run(view)],
+            sentences=[*describe_run(view), *(f"Note: {note}." for note in run.notes)],
             references={
                 "run": [str(run.path)],
                 "rubrics": [used.ref for used in run.rubrics],
