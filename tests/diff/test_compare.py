@@ -414,3 +414,14 @@ def test_in_json_a_message_has_lists_and_mappings_in_full() -> None:
     assert all(text in messages for text in (*long, *owner.values()))
     shown = " ".join(one.message for one in compare(old, new).findings)
     assert long[-1] not in shown
+
+
+def test_an_edit_says_what_its_kind_does() -> None:
+    limits = [{"kind": "limits", "latency_ms": limit} for limit in ({"min": 0}, {"max": 5})]
+    bans = [{"kind": "must_not_contain", "values": [word]} for word in ("x", "y")]
+    for sides, said in (
+        (limits, "latency_ms of a: any that is recorded → at most 5"),
+        (bans, "a bans 'y' instead of 'x'"),
+    ):
+        old, new = ({**rubric(), "checks": [{"id": "a", **side}]} for side in sides)
+        assert [finding.message for finding in compare(old, new).findings] == [said]

@@ -78,7 +78,7 @@ def _change_presence(script: EditScript, token: str, edited: CheckState) -> Chan
         edited,
         old=old,
         new=new,
-        at=((), ()),
+        at=(None, None),
         words=words,
         decision=decision,
     )
@@ -160,7 +160,10 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
             script.current[token], name, [more[0] if item == less[0] else item for item in old]
         )
         at = ((name, old.index(less[0])), (name, new.index(more[0])))
-        yield script.edit_check(param.rewording, name, edited, old=less[0], new=more[0], at=at)
+        words = {"seeks": "bans" if KINDS[goal.kind].bans else "looks for"}
+        yield script.edit_check(
+            param.rewording, name, edited, at=at, words=words, old=less[0], new=more[0]
+        )
     else:
         added, removed = param.items or ("unclassified-change", "unclassified-change")
         # Added before removed: so a list that means the same after both is proved equal, whatever

@@ -3,8 +3,9 @@
 To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names
 it, and what grading knows of it, its `CheckKind` says. An edit of a parameter falls under the rule
 that its `Param` names: rules for limits (`format-changed` for lengths, `markdown-bound-changed` for
-structure) and for case (`match-case-changed`) serve any kind. The readers of parameters bring a
-value to its one spelling, or refuse what the schema refuses.
+structure, `limits-changed` for what was recorded) and for case (`match-case-changed`) serve any
+kind. The readers of parameters bring a value to its one spelling, or refuse what the schema
+refuses.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from evalstore.diff.kinds import (
 )
 from evalstore.model.measures import MEASURES
 
-_RULE = "markdown-bound-changed"
+_RULE = "limits-changed"
 _EQUAL = Proof("the same numbers are within the limits before and after")
 
 _REASONS = {
@@ -52,8 +52,15 @@ def _find_limit_changes(script: EditScript, token: str, *, name: str) -> Iterato
     """Yield the edit of the limits of one number."""
     old, new = script.current[token].params[name], script.goal[token].params[name]
     edited = set_param(script.current[token], name, new)
-    change = script.edit_check(_RULE, name, edited, old=old, new=new)
+    words = {"old": _describe_limit(old), "new": _describe_limit(new)}
+    change = script.edit_check(_RULE, name, edited, old=old, new=new, words=words)
     yield change if None in (old, new) else _decide(change, read_bounds(old), read_bounds(new))
+
+
+def _describe_limit(limit: dict[str, Any] | None) -> str:
+    if limit is None:
+        return "not asked for"
+    return str(read_bounds(limit)) or "any that is recorded"
 
 
 def _decide(change: Change, old: Bounds, new: Bounds) -> Change:

@@ -82,7 +82,7 @@ _TEXT_ROWS = (
         id="phrase-reworded",
         direction=BY_ANSWERS,
         scope=Scope.CHECK,
-        message="{check} looks for {new!r} instead of {old!r}",
+        message="{check} {seeks} {new!r} instead of {old!r}",
         reason="other outputs contain the new wording",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
@@ -253,6 +253,14 @@ _STRUCTURE_ROWS = (
         reason="other outputs meet the limit",
         example="min_paragraphs: 1 → min_paragraphs: 2",
         instead="nothing → min_headings: 1 (a required section is a heading)",
+    ),
+    ChangeRule(
+        id="limits-changed",
+        scope=Scope.CHECK,
+        message="{name} of {check}: {old} → {new}",
+        reason="beyond the limit a number fails, and one that was not recorded is unscored",
+        example="latency_ms: {max: 900} → latency_ms: {max: 1000}",
+        instead="{min: 5, max: 4} → {min: 5, max: 3} (no number is between)",
     ),
     ChangeRule(
         id="format-changed",
