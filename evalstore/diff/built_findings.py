@@ -92,7 +92,7 @@ def lift_value_findings(
         if change.rule != VALUE_RULE or not finding.children:
             lifted[number] = [finding]
             continue
-        is_default = (change.new_pointer or ())[:1] == ("defaults",)
+        is_default = (change.new_pointer or change.old_pointer or ())[:1] == ("defaults",)
         for child in finding.children:
             placed = replace(
                 child,
@@ -111,11 +111,14 @@ def lift_value_findings(
 def _join_alike(alike: list[DiffFinding], *, is_default: bool) -> DiffFinding:
     """Return findings of several questions as one, whose message begins with the questions."""
     joined = reduce(add_questions, alike)
-    many = f"the default of {count_noun(joined.questions, 'question')}"
+    names = name_questions(joined)
+    if is_default:
+        is_one = joined.questions == 1
+        names = f"the default of {names if is_one else count_noun(joined.questions, 'question')}"
     prints = [one.fingerprint for one in alike]
     return replace(
         joined,
-        message=f"{many if is_default else name_questions(joined)}: {joined.message}",
+        message=f"{names}: {joined.message}",
         fingerprint=prints[0] if len(prints) == 1 else _digest_facts(prints),
     )
 

@@ -19,7 +19,9 @@ ArtifactLoader = Callable[[str], Artifact]
 ArtifactComparer = Callable[[Artifact, Artifact], Diff]
 
 _JUDGE, _COMPOSITE = "judge-ref-changed", "composite-ref-changed"
-REFERENCES = frozenset({_JUDGE, _COMPOSITE, "question-rubric-ref-changed"})
+_QUESTION = "question-rubric-ref-changed"
+REFERENCES = frozenset({_JUDGE, _COMPOSITE, _QUESTION})
+_UNGRADED = Decision(Certainty.BY_DEFINITION, "without a rubric a question is not graded")
 # Edits of a rubric that may decide whether an output has a score at all.
 _RULES_OF_UNSCORING = frozenset(
     {
@@ -59,6 +61,11 @@ def import_reference(
     """
     if change.rule not in REFERENCES:
         return change
+    if None in (change.old, change.new):
+        absent = "no judge" if change.rule == _JUDGE else "no rubric"
+        words = {"old": absent} if change.old is None else {"new": absent}
+        decision = _UNGRADED if change.rule == _QUESTION else change.decision
+        return replace(change.with_words(**words), decision=decision)
     # Every way out below keeps the rule's own level, major, with the reason in the message: it
     # fails closed.
     try:

@@ -514,3 +514,14 @@ def test_tools_without_a_name_are_never_a_score(tools: list[Any]) -> None:
     (graded,) = evaluate(held, OUTPUTS[2], row).checks
     assert (graded.score, graded.unscored) == (None, UnscoredReason.ERROR)
     assert difference(row, {**row, "expected_tools": ["a"]}, {REF: held}).required_bump is Bump.MAJOR
+
+
+def test_a_default_that_is_removed_is_named_in_plain_words() -> None:
+    rows = [{"id": "q1", "input": "a"}]
+    old = {"id": "d", "version": "1.0.0", "questions": rows, "defaults": {"rubric_ref": "rubric/r@1.0.0"}}
+    (used,) = compare(old, {**old, "defaults": {}}).findings
+    assert used.message == "the default of 1 question: graded by no rubric (was rubric/r@1.0.0)"
+    assert (used.reason, used.pointer) == ("without a rubric a question is not graded", "/defaults/rubric_ref")
+    old = {**old, "questions": [{**rows[0], "rubric_ref": "rubric/r@1.0.0"}]}
+    (unused,) = compare(old, {**old, "defaults": {}}).findings
+    assert unused.message == "the default that no question uses: graded by no rubric (was rubric/r@1.0.0)"

@@ -157,16 +157,18 @@ class _PairedQuestions:
 def _find_default_changes(pairs: _PairedQuestions, ids: Mapping[str, str]) -> Iterator[Change]:
     old, new = pairs.old, pairs.new
     for key, (before, after) in find_key_changes(old.defaults, new.defaults).items():
-        at: Pointer = ("defaults", key)
+        places = [("defaults", key) if key in side.defaults else None for side in (old, new)]
         silent = {id_: now for id_, now in ids.items() if key not in old.own[id_]}
         users = tuple(pairs.find(*pair) for pair in silent.items() if key not in new.own[pair[1]])
+        many = f"the default of {count_noun(len(users), 'question')}"
         words = {
-            "question": f"the default of {count_noun(len(users), 'question')}",
+            "question": many if users else "the default that no question uses",
             "key": key,
             "users": str(len(users)),
         }
         rule = _find_key_rule(key)
-        yield Change(rule, before, after, at, at, name=key, words=words, questions=users)
+        was, now = places
+        yield Change(rule, before, after, was, now, name=key, words=words, questions=users)
 
 
 def _find_key_rule(key: str) -> str:

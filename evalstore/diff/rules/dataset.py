@@ -74,7 +74,7 @@ ROWS = (
     ChangeRule(
         id="question-value-changed",
         artifact="dataset",
-        message="{question} has another {key}{why}",
+        message="{key} of {question} changes{why}",
         reason="a check of its rubric takes values from it",
         example="must_name: [tag] → must_name: {text: tag}",
         instead="must_name: [tag] → must_name: [tag, cache tag] (which holds tag)",
