@@ -389,6 +389,7 @@ class Diff(PageValue):
         profile: What counted as major.
         rule_set: The number of the rules that judged.
         ask_command: The command that asks judges about the edits that only they can decide.
+        refused: Why the new side cannot be released as it is, where it cannot be read.
 
     Examples:
         >>> print(compare("rubric/answer_style", "rubric/answer_style@worktree", store=store))
@@ -412,6 +413,7 @@ class Diff(PageValue):
     examples: ExampleEffect | None = None
     ask_command: str = ""
     later_release: str | None = None
+    refused: str = ""
 
     @property
     def has_settings(self) -> bool:

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import Diff, Profile, Side
-from evalstore.errors import EvalstoreError, Place, UnreleasedError
+from evalstore.errors import EvalstoreError, Place, RefusedError, UnreleasedError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.progress import Watch
 from evalstore.release.acceptances import (
@@ -31,7 +31,7 @@ from evalstore.release.comparison import (
 from evalstore.release.drift import describe_moved_references
 from evalstore.release.renames import propose_renames
 from evalstore.release.store_changes import StoreChanges, find_store_changes
-from evalstore.release.validity import check_tags_complete
+from evalstore.release.validity import check_gradable, check_tags_complete
 from evalstore.release.values import ArtifactState
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Bump, Version, find_version
@@ -149,9 +149,22 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
         rows = store.pair_rows(old, new, watch)
     diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
     settings = tuple(_find_setting_changes(store, old, new, load))
-    return _name_sides(
-        replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new
-    )
+    notes, refused = _describe_moves(store, old, new), _explain_refusal(diff, new, load)
+    return _name_sides(replace(diff, notes=notes, settings=settings, refused=refused), old, new)
+
+
+def _explain_refusal(diff: Diff, new: Resolved, load: Load) -> str:
+    """Return why a working file that no rule understands cannot be released; else ""."""
+    from evalstore.diff.change import UNCLASSIFIED
+
+    is_read = all(finding.rule != UNCLASSIFIED for finding in diff.findings)
+    if new.commit or is_read:
+        return ""
+    try:
+        check_gradable(new, load)
+    except RefusedError as error:
+        return str(error)
+    return ""
 
 
 def skip_released_version(

@@ -59,7 +59,9 @@ _ASKED_KEYS = frozenset({"id", "input"})  # of a question, which no check reads
 
 
 def describe_other_causes(diff: Diff) -> Iterator[str]:
-    """Yield a sentence for each reference and each setting that may move scores by itself."""
+    """Yield a sentence on why no release is possible, and on what else may move scores."""
+    if diff.refused:
+        yield f"This cannot be released: {diff.refused}"
     yield from map(describe_moved_reference, diff.notes)
     yield from (f"A setting moves scores, too: {change.sentence}" for change in diff.settings)
 

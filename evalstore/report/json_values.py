@@ -301,8 +301,8 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Diff": (
-        "old new rule_set profile required_bump next_version later_release! certain possible",
-        "findings total examples! measured notes settings asked!",
+        "old new rule_set profile required_bump next_version later_release! refused! certain",
+        "possible findings total examples! measured notes settings asked!",
     ),
     "DiffFinding": (
         "rule level level_before overridden accepted direction verdict_direction certainty pointer",

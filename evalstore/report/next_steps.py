@@ -97,12 +97,14 @@ def _explain_first(result: Findings | Verification) -> Iterator[str]:
 
 def _after_diff(diff: Diff) -> Iterator[str]:
     ref = diff.new.ref or ""
-    if diff.required_bump and ref.endswith(_WORKTREE) and diff.old.ref:
+    if diff.refused:
+        yield _write_command("validate")
+    elif diff.required_bump and ref.endswith(_WORKTREE) and diff.old.ref:
         yield _write_command("bump", ref.removesuffix(_WORKTREE))
 
 
 def _after_store_diff(result: StoreDiff) -> Iterator[str]:
-    if result.broken:
+    if result.broken or any(diff.refused for diff in result.diffs):
         yield _write_command("validate")
     elif result.new or any(diff.required_bump for diff in result.diffs):
         changed = [diff.old.ref or "" for diff in result.diffs if diff.required_bump]

@@ -98,6 +98,17 @@ def test_a_version_that_is_released_is_not_the_next(cli: Cli, repo: Path, git: A
     assert told[-1] == "1 major, 1 patch. This needs a major bump; 3.0.0 is released already"
 
 
+def test_a_file_that_no_release_can_have_is_not_to_be_bumped(cli: Cli, repo: Path) -> None:
+    rubric = repo / "rubrics/tone.yaml"
+    rubric.write_text(rubric.read_text().replace("kind: must_contain_any", "kind: must_contain_many"))
+    for words in ((), ("rubric/tone",)):
+        ran = cli("-C", repo, "diff", *words)
+        place = next(number for number, line in enumerate(rubric.read_text().splitlines(), 1) if "many" in line)
+        assert f"This cannot be released: rubrics/tone.yaml:{place}:" in ran.out
+        assert "evalstore bump" not in ran.err
+    assert "must_contain_many" in valid(cli("-C", repo, "diff", "rubric/tone", "--format", "json"))["refused"]
+
+
 @pytest.mark.heavy
 def test_json_says_all_of_it(cli: Cli, repo: Path) -> None:
     document = valid(cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@worktree", "--format", "json"))
