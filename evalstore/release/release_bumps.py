@@ -104,10 +104,7 @@ class BumpChecker:
         try:
             base, diff = self._compare_with_last(tag, new)
             if diff and diff.required_bump > compute_bump(base.version, version):
-                base, diff = self._compare_with_ancestor(tag, new, known=(base, diff)) or (
-                    base,
-                    diff,
-                )
+                base, diff = self._compare_with_ancestor(tag, new, base) or (base, diff)
         except EvalstoreError as error:
             yield make_finding(
                 "release-bump-unknown",
@@ -169,30 +166,34 @@ class BumpChecker:
         return tag, None
 
     def _compare_with_ancestor(
-        self, tag: ReleaseTag, new: Resolved, *, known: tuple[ReleaseTag, Diff | None]
+        self, tag: ReleaseTag, new: Resolved, last: ReleaseTag
     ) -> tuple[ReleaseTag, Diff | None] | None:
         """Compare with the last release in the history of `new` that it directly follows.
 
-        `known` is a release that is compared already, and how `new` differs from it. The version of
-        `new` must be the next one after that release. So a bump counts on a branch that has not
-        seen the others; any other number is one that a hand wrote.
+        None where that is `last`, which it is compared with already, or where there is none. So a
+        bump counts on a branch that has not seen the others; any other number is one that a hand
+        wrote.
         """
-        merged: frozenset[str] | None = None
+        bases = list(self._list_followed(tag))
+        # Where it can follow no other one, no history says more.
+        if not new.commit or all(base is last for base, _ in bases):
+            return None
+        # One question for all: a line of hotfixes may have thousands.
+        pattern = f"{TAG_REFS}{self._store.tag_prefix}{bases[0][0].ref.name}@*"
+        merged = list_merged_tags(self._store.git, new.commit, pattern)
+        base, said = next((one for one in bases if one[0].name in merged), (last, Bump.NONE))
+        return None if base is last else (base, self._compare_pair(self._resolve(base), new, said))
+
+    def _list_followed(self, tag: ReleaseTag) -> Iterator[tuple[ReleaseTag, Bump]]:
+        """Yield the releases that a version is the next one after, with the step."""
         for base in self._list_finals(tag):
             bumps = (Bump.MAJOR, Bump.MINOR, Bump.PATCH)
             steps = {bump_version(base.version, bump): bump for bump in bumps}
             said = steps.get(tag.version.final)
             # Where it does not follow one release, it follows none of those before that.
-            if said is None or not new.commit:
-                return None
-            if merged is None:  # one question for all: a line of hotfixes may have thousands
-                pattern = f"{TAG_REFS}{self._store.tag_prefix}{base.ref.name}@*"
-                merged = list_merged_tags(self._store.git, new.commit, pattern)
-            if base is known[0] and base.name in merged:
-                return known
-            if base.name in merged:
-                return base, self._compare_pair(self._resolve(base), new, said)
-        return None
+            if said is None:
+                return
+            yield base, said
 
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
         """Return what changed.
