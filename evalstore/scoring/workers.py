@@ -6,18 +6,14 @@ the file, and writes and names the run: so its bytes are those that one process 
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -370,6 +366,8 @@ class _AwaitedResult(NamedTuple):
 
     def result(self) -> Any:
         """Return the result, or raise what its function raised."""
+        from concurrent.futures import CancelledError
+
         from distributed import KilledWorker
 
         waited = 0
@@ -419,6 +417,8 @@ def _open_local_cluster() -> Iterator[Any]:
     Other users of the machine can reach its ports: so its keys are only theirs, and it shows no
     pages.
     """
+    import logging
+
     import dask
     from dask.system import CPU_COUNT
     from distributed import Client, LocalCluster
@@ -458,6 +458,8 @@ def _start_workers(cluster: Any, client: Any, count: int) -> None:
 
 
 async def _end_workers(cluster: Any) -> None:
+    import asyncio
+
     await asyncio.gather(*map(_end_worker, cluster.workers.values()))
 
 
@@ -469,6 +471,8 @@ async def _end_worker(nanny: Any) -> None:
 @contextmanager
 def _keep_interrupt_from_children() -> Iterator[None]:
     """Keep Ctrl-C, which a terminal sends to all, from new threads and their processes."""
+    from multiprocessing import resource_tracker
+
     resource_tracker.ensure_running()  # its start would let SIGINT in again
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
