@@ -21,7 +21,7 @@ class IdentityCache(Generic[_Answer]):
     """
 
     compute: Callable[..., _Answer]
-    size: int = 1024
+    size: int = 4096
     drop: Callable[[_Answer], None] = lambda _: None
     _kept: dict[tuple[int, ...], tuple[tuple[Any, ...], _Answer]] = field(default_factory=dict)
 

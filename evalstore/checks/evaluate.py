@@ -246,7 +246,7 @@ def prepare_check(
         return apply_threshold(unturned, whole if is_missing else unread, strict=context.strict)
 
     # Equal grades have one result, the same object.
-    @lru_cache(maxsize=256)  # of a check
+    @lru_cache(maxsize=4096)  # of a check
     def judge_grade(graded: Grade) -> CheckResult:
         return apply_threshold(check, graded, strict=context.strict)
 

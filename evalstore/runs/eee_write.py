@@ -117,60 +117,53 @@ def _write_subject(row: GradedRow, output: str) -> str:
 def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
     """Return the members about the grade; those of the metadata go on with the digests."""
     score, verdict, reason, rubric, rubric_digest = grade
-    members = {
-        "evaluation": {"score": write_score(score), "is_correct": verdict is Verdict.PASS},
-        **({"error": reason or "unscored"} if score is None else {}),
-        "metadata": {
-            "evalstore_score": format_exact_score(score),
-            "evalstore_verdict": verdict,
-            "evalstore_reason": reason,
-            "evalstore_rubric": rubric,
-            "evalstore_rubric_digest": rubric_digest,
-            "evalstore_checks": _write_checks(checks),
-        },
-    }
-    return _write_members(members).removesuffix("}")
+    is_correct = "true" if verdict is Verdict.PASS else "false"
+    error = f'"error": {_write_text(reason or "unscored")}, ' if score is None else ""
+    results = f"[{','.join(map(_CHECKS.find, checks))}]"
+    return (
+        f'"evaluation": {{"score": {write_score(score)!r}, "is_correct": {is_correct}}}, {error}'
+        f'"metadata": {{"evalstore_score": "{format_exact_score(score)}", '
+        f'"evalstore_verdict": "{verdict}", "evalstore_reason": {_write_text(reason)}, '
+        f'"evalstore_rubric": {_write_text(rubric)}, '
+        f'"evalstore_rubric_digest": {_write_text(rubric_digest)}, '
+        f'"evalstore_checks": {_write_text(results)}'
+    )
 
 
-# The rows of a run have few different grades, each one object.
-_GRADES = IdentityCache(_write_grade_members)
-
-
-def _write_checks(checks: tuple[CheckResult, ...]) -> str:
-    """Return the results of checks as the JSON that a row holds."""
-    return f"[{','.join(map(_write_check, checks))}]"
-
-
-@lru_cache(maxsize=1024)
 def _write_check(check: CheckResult) -> str:
     """Return a check's result as JSON."""
-    return encode_dense(
-        {
-            "id": check.id,
-            "kind": check.kind,
-            "score": format_exact_score(check.score),
-            "verdict": check.verdict,
-            "unscored": check.unscored,
-            "reason": check.reason,
-            "engine": check.engine,
-            **({"replies": check.replies} if check.replies else {}),
-            **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
-            **({"inner_errors": check.inner_errors} if check.inner_errors else {}),
-            **({"inner_missing": check.inner_missing} if check.inner_missing else {}),
-        }
+    unscored = f'"{check.unscored}"' if check.unscored else "null"
+    others = {
+        name: value
+        for name in ("replies", "reply_digests", "inner_errors", "inner_missing")
+        if (value := getattr(check, name))
+    }
+    return (
+        f'{{"id":{_write_text(check.id)},"kind":{_write_text(check.kind)},'
+        f'"score":"{format_exact_score(check.score)}","verdict":"{check.verdict}",'
+        f'"unscored":{unscored},"reason":{_write_text(check.reason)},'
+        f'"engine":{_write_text(check.engine)}'
+        f"{',' + encode_dense(others)[1:-1] if others else ''}}}"
     )
+
+
+# The rows of a run have few different grades and results, each one object.
+_GRADES = IdentityCache(_write_grade_members)
+_CHECKS = IdentityCache(_write_check)
 
 
 def _write_digests(row: GradedRow, output: str) -> str:
     """Return the members of the metadata that each row has its own of."""
-    calls = row.output.tool_calls
-    digest = digest_plain_text(output) if row.has_plain_output else row.output_digest
+    is_plain = row.has_plain_output
+    digest = digest_plain_text(output) if is_plain else row.output_digest
     digests = (
         f'"evalstore_input_digest": {_write_text(row.input_digest)}, '
         f'"evalstore_reference_digest": {_write_text(row.reference_digest)}, '
         f'"evalstore_output_digest": "{digest}"'
     )
-    measures = row.output.measures.recorded
+    if is_plain and not (row.sample or row.output.end) and row.group is row.asked is None:
+        return digests
+    calls, measures = row.output.tool_calls, row.output.measures.recorded
     others = {
         **({} if row.group is None else {"evalstore_group": row.group}),
         **({"evalstore_sample": str(row.sample)} if row.sample else {}),
