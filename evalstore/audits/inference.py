@@ -221,7 +221,7 @@ def _assume_dataset(
     questions: Mapping[str, Question],
 ) -> StoredRun:
     """Return a run as it would be, had it named this dataset; its rows name no rubric."""
-    bare = {id_: replace(row, rubric="") for id_, row in rows.items()}
+    bare = {id_: row._replace(rubric="") for id_, row in rows.items()}
     return StoredRun(run=run, rows=bare, dataset=dataset, rubrics={}, questions=questions)
 
 
@@ -420,7 +420,7 @@ def _build_stored_run(
     rubrics = {
         ref: RunRubric.from_version(finder.find_release(one)) for ref, one in resolved.items()
     }
-    named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
+    named = {id_: row._replace(rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(
         source,
         dataset=_build_used(dataset),
@@ -437,7 +437,7 @@ def _replace_scores(rows: Mapping[str, GradedRow], results: RunResults) -> dict[
     exact = dict(rows)
     for id_, row in rows.items():
         if row.score is not None and (result := results[id_]):
-            exact[id_] = replace(row, score=result.score, verdict=result.verdict)
+            exact[id_] = row._replace(score=result.score, verdict=result.verdict)
     return exact
 
 

@@ -234,7 +234,7 @@ class SideReplay:
             found = self._grade_output(row, known)
             return None if found is None else [found]
         results = [
-            self._grade_output(replace(sample, rubric=row.rubric), {}) for sample in row.samples
+            self._grade_output(sample._replace(rubric=row.rubric), {}) for sample in row.samples
         ]
         complete = [result for result in results if result]
         return complete if len(complete) == len(results) else None
@@ -416,7 +416,7 @@ class OutputGrader:
         return any(replay.can_affect(row) for row in self.stored.rows.values())
 
     def _give_rubric(self, resolved: Resolved) -> StoredRun:
-        rows = {id_: replace(row, rubric=resolved.name) for id_, row in self.stored.rows.items()}
+        rows = {id_: row._replace(rubric=resolved.name) for id_, row in self.stored.rows.items()}
         return replace(self.stored, rows=rows)
 
     def has_other_input(self, replay: SideReplay, id_: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,8 +27,7 @@ _MORE = re.compile(r"#|$|\s|-(?:\s|$)")  # also a blank line, an indented one, a
 _BLOCKS = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownShape:
+class MarkdownShape(NamedTuple):
     """What a text is made of.
 
     A heading is its level and its text, stripped, with the inline markup as written.

@@ -137,7 +137,7 @@ class ReadPart:
                     f"{patterns.OUTPUT_LIMIT:,} characters"
                 )
             text = found
-        return replace(sample, output=replace(sample.output, text=text))
+        return replace(sample, output=sample.output._replace(text=text))
 
 
 def prepare_reading(params: Params) -> ReadPart | None:

@@ -497,7 +497,7 @@ def _list_bars(check: CheckState) -> list[Fraction]:
 
 
 def _fill_blank(output: Output) -> Iterator[Output]:
-    yield from (replace(output, text=text) for text in order_texts([output.text]))
+    yield from (output._replace(text=text) for text in order_texts([output.text]))
 
 
 def _answer(witness: Witness) -> tuple[object, ...]:

@@ -71,8 +71,7 @@ def read_output_end(reason: Any) -> OutputEnd | None:
     return _ENDS.get(reason.lower()) if isinstance(reason, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """The output of a model: its text, tool calls, why it ended early, and numbers about it."""
 
     text: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import read_row, write_row
@@ -25,6 +24,7 @@ from evalstore.runs.values import StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
+_PLAIN_KEYS = 2  # of a line with an id and an output alone
 _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 OUTPUT_SHAPES = (
     'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every '
@@ -43,7 +43,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
     if output is None:
         return None
     if output.measures == NO_MEASURES:
-        output = replace(output, measures=_read_format_measures(row))
+        output = output._replace(measures=_read_format_measures(row))
     return StoredOutput(
         id=id_,
         output=output,
@@ -201,6 +201,8 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
         raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
     if row["output"] is None:
         return None
+    if len(row) == _PLAIN_KEYS:
+        return StoredOutput(id_, Output(_write_output(row["output"])), place.line or 0)
     end, asked = read_output_end(row.get("finish_reason")), read_asked(row.get("input"))
     calls, measures = read_calls(row.get("tool_calls"), place), read_measures(row)
     output = Output(_write_output(row["output"]), calls, end, measures)

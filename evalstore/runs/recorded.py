@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,7 @@ def _make_row(id_: str, sample: int, entry: OutputEntry) -> BareRow:
     grade = entry.grade
     found = None if isinstance(entry.output, MissingOutput) else entry.output
     # What nothing here grades would make one text two outputs.
-    output = replace(found.output, measures=NO_MEASURES) if found else Output("")
+    output = found.output._replace(measures=NO_MEASURES) if found else Output("")
     row = GradedRow(
         id=id_,
         input=found.asked[0] if found and found.asked else "",

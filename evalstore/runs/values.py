@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
@@ -76,8 +76,7 @@ class StoredOutput:
     prompt: str | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class GradedRow:
+class GradedRow(NamedTuple):
     """One question's output and its grade.
 
     `rubric` is the exact reference of one of `Run.rubrics`, or "". `input` is the question in the
@@ -471,16 +470,14 @@ def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
     samples = tuple(sorted(rows, key=lambda row: row.sample))
     mean = compute_question_mean((row.score, row.verdict) for row in samples)
     checks = tuple(_merge_checks(samples))
-    merged = replace(
-        samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples
+    merged = samples[0]._replace(
+        score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples
     )
     digests = list(dict.fromkeys(row.input_digest for row in samples))
     asked = next((row.asked for row in samples if row.asked is not None), None)
-    return (
-        merged
-        if len(digests) == 1
-        else replace(merged, input_digest=compute_digest(digests), asked=asked)
-    )
+    if len(digests) == 1:
+        return merged
+    return merged._replace(input_digest=compute_digest(digests), asked=asked)
 
 
 def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:

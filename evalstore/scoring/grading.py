@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -276,7 +276,7 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
         else _grade_sample(Sample(output, question), rubric)
     )
     if not (rubric and rubric.reads_measures) and output.measures != NO_MEASURES:
-        output = replace(output, measures=NO_MEASURES)
+        output = output._replace(measures=NO_MEASURES)
     group = question.row.get("group")
     return GradedRow(
         id=question.id,

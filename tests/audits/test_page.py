@@ -332,7 +332,7 @@ def test_a_page_stays_small_and_says_what_it_leaves_out(desk: Desk) -> None:
     assert 50 < shown < 300
     assert f"{1000 - shown} more questions moved" in page
     # Outputs do not count.
-    rows = tuple(replace(row, output=replace(row.output, text="x" * 20_000)) for row in one.rows)
+    rows = tuple(row._replace(output=row.output._replace(text="x" * 20_000)) for row in one.rows)
     large = replace(found, moved=tuple(replace(one, id=f"q{n}", rows=rows) for n in range(20)))
     assert len(PageReader(write(large)).questions) == 20
 

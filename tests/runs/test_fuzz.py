@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError
-from evalstore.model import CheckResult, Verdict
-from evalstore.runs import Run, read_outputs, read_rows, read_run
+from evalstore.model import CheckResult, Output, Verdict
+from evalstore.runs import GradedRow, Run, read_outputs, read_rows, read_run
 
 ODD: tuple[Any, ...] = (None, True, 7, "", "\u2028\x00", [], ["x", 7], {"raw": 7})
 # The versions whose shapes differ most.
@@ -62,13 +62,13 @@ TEXTS = ("id", "input", "rubric", "rubric_digest", "reason", "input_digest", "re
 
 def sound(value: Any) -> None:
     """Refuse a value with a part of another type than it declares."""
-    for name in value._fields if isinstance(value, CheckResult) else [field.name for field in fields(value)]:
+    for name in value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]:
         part = getattr(value, name)
         assert not isinstance(part, list)
         assert isinstance(part, str) or name not in TEXTS
         assert isinstance(part, int) or name not in {"scored", "without_output", "without_question"}
-        for inner in part if isinstance(part, tuple) else ():
-            assert isinstance(inner, str | dict | CheckResult) or is_dataclass(inner)
+        for inner in part if isinstance(part, tuple) and not isinstance(part, Output) else ():
+            assert isinstance(inner, str | dict | CheckResult | GradedRow) or is_dataclass(inner)
             if not isinstance(inner, str | dict):
                 sound(inner)
     if hasattr(value, "verdict"):

@@ -10,7 +10,6 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -118,7 +117,7 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
     }
     for entry in found.values():
         assert isinstance(entry, StoredOutput)
-        assert replace(entry.output, measures=NO_MEASURES) == Output(
+        assert entry.output._replace(measures=NO_MEASURES) == Output(
             f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},)
         )
         assert entry.model == log.eval.model == "mockllm/small"

@@ -141,11 +141,11 @@ def test_tool_calls_stand_in_messages_as_text(written: Written) -> None:
 def test_the_digest_of_an_output_sees_text_and_calls(rows: tuple[GradedRow, ...]) -> None:
     row = rows[0]
     plain = (Output("A."), Output("A"), Output("A.", ()), Output("A.", ({"name": "f"},)))
-    outputs = (*plain, *(replace(output, measures=Measures(Decimal(1))) for output in plain))
-    assert len({replace(row, output=output).output_digest for output in outputs}) == len(outputs)
-    assert row.output_digest == replace(row, id="other").output_digest
+    outputs = (*plain, *(output._replace(measures=Measures(Decimal(1))) for output in plain))
+    assert len({row._replace(output=output).output_digest for output in outputs}) == len(outputs)
+    assert row.output_digest == row._replace(id="other").output_digest
     alike = (*outputs, Output("A.", ({"name": "f"},)), Output("A.", ({"name": True},)), Output("A.", ({"name": 1},)))
-    held = [replace(row, output=output) for output in alike]
-    held += [replace(row, samples=(held[0], other)) for other in held[:2]]
+    held = [row._replace(output=output) for output in alike]
+    held += [row._replace(samples=(held[0], other)) for other in held[:2]]
     for old in held:
         assert [old.has_output_of(new) for new in held] == [old.output_digest == new.output_digest for new in held]

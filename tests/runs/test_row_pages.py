@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ def list_places(page: str) -> list[int]:
 def many(written: Callable[..., Run], run: Run, rows: tuple[GradedRow, ...]) -> Run:
     """A run of 250 outputs, the last of which are the worst."""
     return written(
-        run, tuple(replace(rows[0], id=f"q{number}", score=Fraction(250 - number, 250)) for number in range(250))
+        run, tuple(rows[0]._replace(id=f"q{number}", score=Fraction(250 - number, 250)) for number in range(250))
     )
 
 

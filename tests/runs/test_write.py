@@ -40,7 +40,7 @@ def test_a_run_is_two_files(written: Written, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["plain", '"quoted" \\ and\n\x00', "Größe 🙂 \u2028 \x85 \u2029", ""])
 def test_a_line_is_what_json_itself_would_write(text: str, run: Run, rows: tuple[GradedRow, ...]) -> None:
     said = {"id": f"{text}id", "input": text, "reference": (text, "b"), "reason": text, "group": text, "sample": 2}
-    for row in (replace(row, output=replace(row.output, text=text), **said) for row in rows):
+    for row in (row._replace(output=row.output._replace(text=text), **said) for row in rows):
         line = write_row_line(row, replace(run, model=text)).decode()
         value = json.loads(line)
         assert line.splitlines() == [line.removesuffix("\n")]
@@ -128,7 +128,7 @@ def test_a_file_system_without_links_will_do(written: Written, tmp_path: Path, m
 
 
 def test_a_full_disk_is_one_sentence(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
-    big = replace(rows[0], input="x" * (1 << 20))
+    big = rows[0]._replace(input="x" * (1 << 20))
     refused = pytest.raises(RefusedError, match="cannot be written: no space left")
     with open_drafts(tmp_path) as drafts:
         full = DraftFile(drafts, "full", os.open("/dev/full", os.O_RDWR))

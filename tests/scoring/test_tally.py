@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -75,7 +74,7 @@ def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
     tally = RunTally(QuestionSums(3))
     for number, engine in enumerate(("b, c", "a", "a, b")):
         check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
-        tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)), number)
+        tally.add(row("rubric/x@1.0.0", ("x", Fraction(1)))._replace(checks=(check,)), number)
     assert tally.fill_sums(EMPTY).harness == {"engines": "a, b, c"}
 
 
@@ -86,7 +85,7 @@ def test_sums_do_not_depend_on_how_often_the_same_results_come_again() -> None:
     shared, fresh = RunTally(QuestionSums(4000)), RunTally(QuestionSums(4000))
     for number, row_ in enumerate(drawn_rows):
         shared.add(row_, number)
-        fresh.add(replace(row_, checks=(*row_.checks,)), number)
+        fresh.add(row_._replace(checks=(*row_.checks,)), number)
     run = shared.fill_sums(EMPTY)
     assert run == fresh.fill_sums(EMPTY)
     assert run.checks["a"].mean == sum((row_.checks[0].score or 0 for row_ in drawn_rows), Fraction(0)) / 4000

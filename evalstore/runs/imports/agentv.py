@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     failed = row.get("execution_status") == _FAILED
     output = None if failed else _read_output(row, place)
     if output:
-        output = replace(output, measures=_read_measures(row))
+        output = output._replace(measures=_read_measures(row))
     missing = shorten_reason(row.get("error"), "the target gave no output")
     asked = read_last_question(row.get("input")) or read_asked(row.get("input"))
     grade = None if failed else _read_grade(row)

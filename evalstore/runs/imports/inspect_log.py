@@ -109,7 +109,7 @@ def _forget_calls(entry: OutputEntry) -> OutputEntry:
     """Return an entry without the empty record of calls that its messages seem to be."""
     if isinstance(entry.output, MissingOutput):
         return entry
-    answer = replace(entry.output.output, tool_calls=None)
+    answer = entry.output.output._replace(tool_calls=None)
     return entry._replace(output=replace(entry.output, output=answer))
 
 

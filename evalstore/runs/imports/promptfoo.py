@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Any
 
 from evalstore.errors import LoadError, Place
@@ -78,7 +77,7 @@ def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     failed = get_mapping(result, "response").get("error")
     output = None if failed else read_response_output(response, place)
     if output:
-        output = replace(output, measures=_read_measures(result, output.measures))
+        output = output._replace(measures=_read_measures(result, output.measures))
     series = Series(_provider_name(result.get("provider")), _prompt_name(result))
     missing = shorten_reason(failed or result.get("error"), "the provider gave no output")
     id_ = _question_id(result, place)
