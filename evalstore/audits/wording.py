@@ -236,7 +236,8 @@ def _word_answer(audit: Audit) -> str:
             if audit.price.calls
             else ""
         )
-        return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
+        moved = "moved" if factor.moved else "did not move"
+        return f"These runs cannot tell: {name_factor(factor)} {moved} the score{price}"
     if selection := describe_selection(audit.outputs):
         return f"These runs cannot tell: {selection}"
     claims = [*_list_claims(factor)]
@@ -562,8 +563,9 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    by_rubric = bool(_word_rubrics(audit)) or has_much_emptied(audit)
-    word = partial(_word_factor, audit=audit, by_rubric=by_rubric)
+    # No better and worse under one rubric alone, by some of the checks, or of a selection.
+    is_told = not (_word_rubrics(audit) or has_much_emptied(audit) or audit.outputs.is_selection)
+    word = partial(_word_factor, audit=audit, is_told=is_told)
     parts = [(one.share, word(one)) for one in audit.factors if one.share]
     parts += _word_lines(audit.lines)
     # What moved the score in the direction of the whole comes first, the largest first.
@@ -571,7 +573,7 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
     return (text for _, text in parts)
 
 
-def _word_factor(factor: Factor, audit: Audit, *, by_rubric: bool) -> str:
+def _word_factor(factor: Factor, audit: Audit, *, is_told: bool) -> str:
     names, name, common = _sort_joint(factor.members), name_factor(factor), audit.common
     is_asked_anew = names == [FactorName.INPUT] and audit.input_edits.other_outputs > 0
     if names == [FactorName.INPUT]:
@@ -594,10 +596,9 @@ def _word_factor(factor: Factor, audit: Audit, *, by_rubric: bool) -> str:
         )
     if factor.noise is not None:
         return f"{name} {_word_gain(factor.share)}, within {describe_noise(factor.noise)}"
-    # Outputs that are worse under one rubric alone are not called worse, nor those of which another
-    # claim says the opposite.
+    # Outputs of which another claim says the opposite are not called better or worse, either.
     others = [one.words for one in _list_opposed(factor)]
-    if names == [FactorName.OUTPUTS] and not by_rubric and not others:
+    if names == [FactorName.OUTPUTS] and is_told and not others:
         name = _OUTPUTS[factor.share > 0]
     aside = f", although {join_phrases(others)}" if others else ""
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""

@@ -89,6 +89,7 @@ def test_what_no_run_has_asked_moves_together_or_is_asked(store: Repo, scored: S
     assert (joint.price.calls, joint.price.steps) == (4, 4)
     assert shares(joint)["judge + outputs"] + shares(joint)["rubric"] == joint.delta
     assert joint.own.shapley is None
+    assert "the judge and the outputs together did not move the score; 4 judge calls" in write_answer(joint)
     asked = judge_server.calls
     found = store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
     assert judge_server.calls == asked + 4  # each version of the judge on the two outputs of the other run

@@ -66,6 +66,7 @@ def test_only_failures_were_asked_again(desk: Desk) -> None:
         "Is the model better? These runs cannot tell: all 6 outputs that differ had failed in A and the other 14 "
         "are equal, so only failures were asked again, which is a selection."
     )
+    assert found.sentence == "The score rose by 30.00 points: the outputs gave 30.00."
     (held,) = decide_conditions(found, [parse_condition("own<-0.02")])
     assert (held.answer, "only failures were asked again" in held.reason) == (Answer.UNDECIDED, True)
     document = report.document(found)["outputs"]
