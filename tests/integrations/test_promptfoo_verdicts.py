@@ -53,6 +53,12 @@ PATTERNS = [
     "a", "^a", "a$", "^a.b$", r"\d+", r"^\w+$", r"\s", "[^a]", "a|b", "(a", "a**", "(?i)A", ".", r"\bа", "^$", "a{2,}", "{", "[]",
     r"[\s\S]", r"^[\s\S]{1,3}$", r"^.{1,3}$", "(?:a|b)+", "(?=a)", r"\W", r"a\.b", "é",
 ]  # fmt: skip
+CODES = [
+    "output.includes('a') && output.length < 3", "(output === 'a' || output.endsWith('b')) && !/a.b/.test(output)",
+    "output.toLowerCase().trim().startsWith('a') ? 1 : 0", "JSON.parse(output).a === 1 || JSON.parse(output).a === 'x'",
+    "const o = JSON.parse(output);\nreturn Array.isArray(o.b) && typeof o.a === 'string';", "JSON.parse(output).length === 2",
+    "(() => { try { const o = JSON.parse(output); return String(o.a) === '1'; } catch { return false; } })()",
+]  # fmt: skip
 SCHEMAS: list[Any] = [
     {"type": "object"},
     {"type": "object", "required": ["a"]},
@@ -72,6 +78,8 @@ def draw_value(draw: random.Random, type_: str) -> Any:
         return draw.choice([*TEXTS, 1, 1.0, True, None, {"a": 1}, [1, 2], "{{ w }}"])
     if base == "regex":
         return draw.choice(PATTERNS)
+    if base == "javascript":
+        return draw.choice(CODES)
     if base == "is-json":
         return draw.choice([*SCHEMAS, None])
     if base == "word-count":
@@ -142,7 +150,14 @@ def test_random_configurations_are_graded_as_the_program_grades_them(folder: Pat
     package = json.loads((folder / "node_modules/promptfoo/package.json").read_text("utf-8"))
     release = ".".join(package["version"].split(".")[:2])
     types = ["contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals"]
-    types += ["starts-with", "regex", "is-json", "levenshtein", *(["word-count"] if release != "0.118" else [])]
+    types += [
+        "starts-with",
+        "regex",
+        "is-json",
+        "levenshtein",
+        "javascript",
+        *(["word-count"] if release != "0.118" else []),
+    ]
     draw = random.Random(SEED)  # noqa: S311  # nothing secret
     configs = [draw_config(draw, types) for _ in range(CONFIGS)]
     (tmp_path / "in.json").write_text(json.dumps(configs), "utf-8")

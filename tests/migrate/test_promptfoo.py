@@ -12,6 +12,7 @@ from evalstore.documents import read_legacy_yaml, read_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render
 from tests.migrate.promptfoo_grading import grade_case, read_config
+from tests.rows import each
 from tests.shared_data import SHARED
 
 HERE = Path(__file__).resolve()
@@ -341,21 +342,53 @@ CODES: list[tuple[str, str | None, str]] = [
     ("!output.includes('a') && !output.includes('b');", "c", "b"),
     ("output.toLowerCase().includes('yes') || output.toLowerCase().includes('no')", "NO", "a"),
     ("output.includes('it\\'s') && output.includes(\"b\")\n", "it's b", "it's"),
-    ("// why\nreturn output.includes('yes')", None, ""),
+    ("// why\nreturn output.includes('yes')", "yes", "Yes"),
     ("\n  return !/^[A-Z]{2}/m.test(output);\n", "a\nb", "a\nBB"),
     ("output.length > 2 && output.length <= 4", "abcd", "ab"),
     ("JSON.parse(output).mark === 10", '{"mark": 10.0, "b": 1}', '{"mark": "10"}'),
     ("JSON.parse(output).length === 1", None, ""),
     ("output.toLowerCase().includes('Yes')", None, ""),
-    ("output.includes('a') && output.includes('b') || output.includes('c')", None, ""),
+    ("output.includes('a') && output.includes('b') || output.includes('c')", "c", "a"),
+    ("output.includes('x') && output.length < 4", "😀x", "x😀abc"),
+    ("output.length > 0", "😀", ""),
+    ("!(output.startsWith('a') || output === 'b') && !/c|d/.test(output)", "ba", "xd"),
+    ("output.toLowerCase().includes('ok') && !output.toLowerCase().endsWith('i')", "O\u212aİ", "OKI"),
+    ("!output.length > 2", None, ""),
+    ("output.includes('a') ? 1 : 0.5", None, ""),
+    (
+        'const said = output.toLowerCase().trim();\nconst right = "no"; // not yes\nreturn said === right ? 1 : 0;',
+        " NO\ufeff",
+        "no.",
+    ),
+    ("const has = output.includes('a') || output.includes('b');\nreturn has && output.includes('c');", "bc", "a"),
+    ("const mark = JSON.parse(output);\nreturn output.includes('a');", None, ""),
+    ("JSON.parse(output).a === 'x'", '{"a": "y", "a": "x"}', "[]"),
+    (
+        "['x', 'y'].includes(JSON.parse(output).a) && typeof JSON.parse(output).b === 'number'",
+        '{"a":"y","b":0}',
+        '{"a":"y","b":"0"}',
+    ),
+    ("JSON.parse(output).a.b === 1 || JSON.parse(output).c === 1", None, ""),
+    ("JSON.parse(output).a !== 'x'", None, ""),
+    (
+        "(() => { try { const o = JSON.parse(output); return String(o.n) === '12'; } catch (e) { return false; } })()",
+        '{"n": [[12.0]]}',
+        '{"n": [12, null]}',
+    ),
+    (
+        r"(() => { const o = JSON.parse(output.replace(/^```json\s*|^```\s*|\s*```$/g, '').trim()); return o.a === '1'; })()",
+        '```json\n{"a": "1"}\n```',
+        '{"a": 1}',
+    ),
     ("\noutput.includes('yes')", None, ""),
     ("return\noutput.includes('yes')", None, ""),
     ("output.includes('a' + 'b')", None, ""),
 ]
 
 
-@pytest.mark.parametrize(("code", "passing", "failing"), CODES)
-def test_code_that_a_check_can_say_becomes_one(code: str, passing: str | None, failing: str) -> None:
+@each(CODES)
+def test_code_that_a_check_can_say_becomes_one(row: tuple[str, str | None, str]) -> None:
+    code, passing, failing = row
     text = json.dumps({"prompts": ["?"], "tests": [{"assert": [{"type": "javascript", "value": code}]}]})
     extraction = read_config(text, "config.json", {})
     (case,) = extraction.cases

@@ -5,67 +5,65 @@ The check is proved to say the same. No code is run.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from evalstore.migration.javascript.expressions import (
+    REGEX,
+    STRING,
+    Language,
+    UnreadError,
+    find_condition,
+    read_string,
+    translate_condition,
+)
+from evalstore.migration.javascript.json_conditions import read_json_condition
 from evalstore.migration.javascript.patterns import escape_literals, translate_pattern
+from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space
 
-_STRING = r"""(?:'(?:[^'\\\n]|\\['"\\n])*+'|"(?:[^"\\\n]|\\['"\\n])*+")"""
 _LOWER = r"(?P<lower>\.toLowerCase\(\))?"
-_INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{_STRING})\s*\)")
-_LENGTH = re.compile(r"output\.length\s*(?P<sign><=?|>=?)\s*(?P<number>[0-9]{1,5})")
-_TEST = re.compile(
-    r"(?P<not>!\s*)?/(?P<pattern>(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/"
-    r"(?P<flags>[imsg]*)\.test\(\s*output\s*\)"
+_INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{STRING})\s*\)")
+_SUBJECT = r"output(?P<made>(?:\.trim\(\)|\.toLowerCase\(\))*)"
+_CALL = re.compile(
+    rf"{_SUBJECT}\.(?P<name>includes|startsWith|endsWith)\(\s*(?P<text>{STRING})\s*\)(?!\s*[=<>.\[])"
 )
-_FIELD = re.compile(
-    (
-        r"JSON\.parse\(\s*output\s*\)\.(?P<key>[A-Za-z_]\w*)\s*===\s*"
-        rf"(?P<value>{_STRING}|true|false|-?[0-9]{{1,15}}(?:\.[0-9]{{1,6}})?)"
-    ),
-    re.ASCII,
-)
-_RETURN = re.compile(r"\s*return[ \t]+(?P<what>[^;]*;?)\s*", re.DOTALL)
-_AND, _OR = re.compile(r"\s*&&\s*"), re.compile(r"\s*\|\|\s*")
-# Keys that values have beside those of JSON.
-_OWN_KEYS = frozenset({"length", "constructor", "__proto__"})
+_EQUAL = re.compile(rf"{_SUBJECT}\s*===\s*(?P<text>{STRING})")
+_LENGTH = re.compile(r"output\.length\s*(?P<sign><=?|>=?|===)\s*(?P<number>[0-9]{1,5})(?![\w.])")
+_TEST = re.compile(rf"(?P<pattern>{REGEX})(?P<flags>[imsg]*)\.test\(\s*output\s*\)(?!\s*[=<>.\[])")
+# What becomes a letter of ASCII in lower case, beside its capital: the Kelvin sign, and a capital I
+# with a dot, behind which a dot is left over.
+_ALSO = {"k": "\\u212a", "i": "\\u0130"}
+_NEVER = "(?!)"
 _LONGEST = 20_000
 
 
 class ConditionCheck(NamedTuple):
     """The check that says a condition.
 
-    `may_throw`: where it cannot be asked, it fails, turned round or not. `counts_units`: it counts
-    characters as JavaScript does. `reads_json`: it reads JSON as JavaScript does.
+    `counts_units`: it counts characters as JavaScript does.
     """
 
     check: dict[str, Any]
-    may_throw: bool = False
     counts_units: bool = False
-    reads_json: bool = False
 
 
 def read_condition(code: str) -> ConditionCheck | None:
     """Return the check that a condition comes to; None where none is proved to."""
-    body = code.rstrip()
-    if "\n" in body:  # the body of a function; one line is an expression by itself
-        match = _RETURN.fullmatch(body)
-        body = match["what"] if match else ""
-    text = body.strip().removesuffix(";").strip()
-    if field := _FIELD.fullmatch(text):
-        return _read_field(field)
-    if tested := _TEST.fullmatch(text):
-        return _read_test(tested)
-    for between, any_of in ((_AND, False), (_OR, True)):
-        parts = between.split(text)
-        if lengths := list(_match_all(_LENGTH, parts)):
-            return None if any_of and parts[1:] else _read_lengths(lengths)
-        if texts := list(_match_all(_INCLUDES, parts)):
-            return _read_texts(texts, any_of=any_of)
-    return None
+    text = find_condition(code)
+    if text is None:
+        return None
+    for between, any_of in ((r"\s*&&\s*", False), (r"\s*\|\|\s*", True)):
+        found = list(_match_all(_INCLUDES, re.split(between, text)))
+        if check := _read_texts(found, any_of=any_of):
+            return ConditionCheck(check)
+    if on_json := read_json_condition(text):
+        steps = {"on": on_json.steps} if on_json.steps else {}
+        whole = {"extract": "whole", "dialect": "javascript"}
+        check = {"kind": "json_schema", "schema": on_json.schema, **whole, **steps}
+        return ConditionCheck(check)
+    said = translate_condition(text, _LANGUAGE)
+    return said and ConditionCheck(_make_check(said), said.counts_units)
 
 
 def is_statement(code: str) -> bool:
@@ -82,69 +80,122 @@ def _match_all(pattern: re.Pattern[str], parts: list[str]) -> Iterator[re.Match[
     yield from found if len(found) == len(parts) else ()
 
 
-def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> ConditionCheck | None:
-    texts = list(dict.fromkeys(_read_string(match["text"]) for match in found))
+def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> dict[str, Any] | None:
+    """Return the check of phrases that are all looked for in one way; None for any other."""
+    texts = list(dict.fromkeys(read_string(match["text"]) for match in found))
     lowers, nots = ({bool(match[name]) for match in found} for name in ("lower", "not"))
     folded = lowers == {True}
-    if len(lowers) > 1 or len(nots) > 1 or not all(texts):
+    if not texts or len(lowers) > 1 or len(nots) > 1 or not all(texts):
         return None
     # A text with a capital is in no text in lower case.
     if folded and any(text != text.lower() for text in texts):
         return None
     common = {"values": texts, "case_sensitive": not folded}
     if nots == {True}:
-        if any_of and texts[1:]:
-            return None
-        return ConditionCheck({"kind": "must_not_contain", **common})
+        return None if any_of and texts[1:] else {"kind": "must_not_contain", **common}
     least = {} if any_of or not texts[1:] else {"min_matches": len(texts)}
-    return ConditionCheck({"kind": "must_contain_any", **common, **least})
+    return {"kind": "must_contain_any", **common, **least}
 
 
-def _read_lengths(found: list[re.Match[str]]) -> ConditionCheck | None:
-    low, high = 0, None
-    for match in found:
-        number, sign = int(match["number"]), match["sign"]
-        if sign[0] == ">":
-            low = max(low, number + (sign == ">"))
-        else:
-            most = number - (sign == "<")
-            high = most if high is None else min(high, most)
-    if max(low, high or 0) > _LONGEST:
+class _Pattern(NamedTuple):
+    """A condition as a pattern of the texts that meet it.
+
+    It is for their start, or may match anywhere; `is_turned`: the texts that do not match meet it.
+    """
+
+    text: str
+    is_anywhere: bool = False
+    is_turned: bool = False
+    counts_units: bool = False
+
+    @property
+    def look(self) -> str:
+        """The pattern as one that matches at the start, and takes no characters."""
+        text = f"(?:{self.text})" if "|" in self.text else self.text
+        return f"(?{'!' if self.is_turned else '='}{'(?s:.)*?' if self.is_anywhere else ''}{text})"
+
+
+def _make_check(said: _Pattern) -> dict[str, Any]:
+    pattern = said.text if said.is_anywhere else f"\\A{said.text}"
+    # Without (?a) `\b` would know letters beyond ASCII, as in JavaScript it does not.
+    fold = "(?a)" if "\\b" in pattern else ""
+    turned = {"negate": True} if said.is_turned else {}
+    return {"kind": "regex", "pattern": fold + pattern, **turned}
+
+
+def _read_part(text: str, start: int) -> tuple[_Pattern, int] | None:
+    if match := _CALL.match(text, start):
+        return _read_call(match), match.end()
+    if match := _TEST.match(text, start):
+        return _read_test(match), match.end()
+    match = _EQUAL.match(text, start) or _LENGTH.match(text, start)
+    if match is None:
         return None
-    if high is not None and high < low:
-        return ConditionCheck({"kind": "regex", "pattern": "(?!)"})
-    if high is None:
-        return ConditionCheck(
-            {"kind": "regex", "pattern": f"\\A(?s:.){{{low}}}"}, counts_units=True
-        )
-    pattern = f"\\A(?s:.){{{low},{high}}}\\Z"
-    return ConditionCheck({"kind": "regex", "pattern": pattern}, counts_units=True)
+    if text[:start].rstrip().endswith("!"):  # which binds closer than a comparison
+        raise UnreadError
+    return (_read_length if match.re is _LENGTH else _read_call)(match), match.end()
 
 
-def _read_test(match: re.Match[str]) -> ConditionCheck | None:
+def _read_call(match: re.Match[str]) -> _Pattern:
+    name = match["name"] if match.re is _CALL else "==="
+    text, made = read_string(match["text"]), match["made"]
+    is_trimmed, is_lower = ".trim()" in made, ".toLowerCase()" in made
+    if has_half_character(text) or (is_trimmed and (not text or text != trim_space(text))):
+        raise UnreadError
+    if is_lower and (not text.isascii() or text != text.lower()):
+        raise UnreadError
+    has_end, is_anywhere = name in {"endsWith", "==="}, name in {"includes", "endsWith"}
+    said = "".join(_fold(text, has_end=has_end)) if is_lower else re.escape(text)
+    blank = f"[{SPACE}]*" if is_trimmed else ""
+    start, end = "" if is_anywhere else blank, f"{blank}\\Z" if has_end else ""
+    return _Pattern(f"{start}{said}{end}", is_anywhere)
+
+
+def _fold(text: str, *, has_end: bool) -> Iterator[str]:
+    """Yield a pattern for each letter of a text that is looked for in lower case."""
+    for place, letter in enumerate(text, 1):
+        is_dotted = letter == "i" and (has_end or place < len(text))
+        also = "" if is_dotted else _ALSO.get(letter, "")
+        is_letter = letter.isalpha()
+        yield f"[{letter.upper()}{letter}{also}]" if is_letter else re.escape(letter)
+
+
+def _read_length(match: re.Match[str]) -> _Pattern:
+    number, sign = int(match["number"]), match["sign"]
+    if number > _LONGEST:
+        raise UnreadError
+    low = number + (sign == ">") if sign[0] in ">=" else 0
+    if sign[0] == ">":
+        # A text of one unit or more has one character or more.
+        return _Pattern(f"(?s:.){{{low}}}", counts_units=low > 1)
+    high = number - (sign == "<")
+    if high < 0:
+        return _Pattern(_NEVER)
+    return _Pattern(f"(?s:.){{{low},{high}}}\\Z", counts_units=high > 0)
+
+
+def _read_test(match: re.Match[str]) -> _Pattern:
     # A pattern that is written anew has no place to go on from.
     flags = match["flags"].replace("g", "")
     if len(set(flags)) < len(flags):
-        return None
-    found = translate_pattern(escape_literals(match["pattern"]), flags)
+        raise UnreadError
+    found = translate_pattern(escape_literals(match["pattern"][1:-1]), flags)
     if found is None:
-        return None
-    check: dict[str, Any] = {"kind": "regex", "pattern": found[0]}
-    check |= {"flags": list(found[1])} if found[1] else {}
-    return ConditionCheck({**check, **({"negate": True} if match["not"] else {})})
+        raise UnreadError
+    pattern = found[0].removeprefix("(?a)")
+    return _Pattern(f"(?ia:{pattern})" if found[1] else pattern, is_anywhere=True)
 
 
-def _read_field(match: re.Match[str]) -> ConditionCheck | None:
-    key, written = match["key"], match["value"]
-    if key in _OWN_KEYS:
-        return None
-    value = (
-        _read_string(written) if written[0] in "'\"" else json.loads(written, parse_float=Decimal)
-    )
-    schema = {"type": "object", "required": [key], "properties": {key: {"const": value}}}
-    check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
-    return ConditionCheck(check, may_throw=True, reads_json=True)
+def _join_all(parts: Sequence[_Pattern]) -> _Pattern:
+    looks = "".join(part.look for part in parts)
+    return _Pattern(looks, counts_units=any(part.counts_units for part in parts))
 
 
-def _read_string(literal: str) -> str:
-    return re.sub(r"\\(.)", lambda match: {"n": "\n"}.get(match[1], match[1]), literal[1:-1])
+def _join_any(parts: Sequence[_Pattern]) -> _Pattern:
+    looks = f"(?:{'|'.join(part.look for part in parts)})"
+    return _Pattern(looks, counts_units=any(part.counts_units for part in parts))
+
+
+_LANGUAGE = Language(
+    _read_part, _join_all, _join_any, lambda part: part._replace(is_turned=not part.is_turned)
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from math import isinf
 from typing import Any
@@ -11,6 +11,10 @@ from typing import Any
 # What JavaScript's `\\s` and `trim` take for white space, as the inside of a class of characters.
 SPACE = "\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 _TRIMMED = re.compile(rf"\A[{SPACE}]+|[{SPACE}]+\Z")
+# The step of a check that leaves of a text what `trim` does.
+TRIM_STEP: Mapping[str, Any] = {
+    "regex_group": {"pattern": f"[^{SPACE}](?:(?s:.)*[^{SPACE}])?|\\Z", "group": 0}
+}
 # From these powers of ten on, numbers are written with an exponent.
 _LARGE, _SMALL = 21, -6
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -26,7 +26,7 @@ from evalstore.migration.readers.promptfoo.rubric_prompts import (
     draft_own_prompt,
     read_chat_prompt,
 )
-from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_text
+from evalstore.migration.readers.promptfoo.templates import TEMPLATE, UnsayableError, fill_text
 from evalstore.migration.readers.promptfoo.texts import (
     split_at_commas,
     split_fields,
@@ -41,6 +41,7 @@ _WHOLE: Check = {"extract": "whole", "dialect": "javascript"}
 NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
 ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _NOT = "not-"
+_RED_TEAM = "promptfoo:redteam"  # how the types of its red team begin, one for each attack
 _FILE = "file://"
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb")
 _DATA_FILES = (".json", ".yaml", ".yml")
@@ -53,10 +54,6 @@ _HALVES = (
 )
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is"
 _ANY_JSON: Check = {"kind": "json_schema", "schema": {}, **_WHOLE}
-_JSON = (
-    "the program's JSON may name a key twice, hold half a character or a number without end; none"
-    " of them is JSON here"
-)
 _SCHEMA = (
     "the program's schemas check the format of a text, and read patterns as JavaScript does and"
     " numbers as doubles"
@@ -226,7 +223,8 @@ def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionRe
 
     Raises `StopError` where the program ends the test in an error.
     """
-    row = types.get(part.type, {})
+    is_red = part.type.startswith(f"{_RED_TEAM}:")
+    row = types.get(_RED_TEAM if is_red else part.type, {})
     if not row or not part.release.has_type(row):
         raise StopError(f"it knows no type {make_excerpt(part.raw['type'], SHORT_EXCERPT)}")
     try:
@@ -489,7 +487,7 @@ def _read_limit(part: AssertionPart) -> AssertionReading:
 def _read_code(part: AssertionPart) -> AssertionReading:
     """Read a line of code, of which a few forms are conditions that a check can say."""
     reading, code = AssertionReading(reason=part.row["reason"]), part.raw.get("value")
-    is_plain = isinstance(code, str) and not code.startswith(_FILE) and "{{" not in code
+    is_plain = isinstance(code, str) and not (code.startswith(_FILE) or TEMPLATE.search(code))
     if is_plain and is_statement(str(code)):
         said = "no output passes a line of code that begins with return, as a line is an expression"
         return AssertionReading(dict(NEVER), remarks=(said,), is_fixed=True)
@@ -498,9 +496,7 @@ def _read_code(part: AssertionPart) -> AssertionReading:
     condition = read_condition(str(code))
     if condition is None:
         return reading
-    losses = [_HALVES] if condition.counts_units else []
-    losses += [_JSON] if condition.reads_json else []
-    return AssertionReading(condition.check, tuple(losses))
+    return AssertionReading(condition.check, (_HALVES,) if condition.counts_units else ())
 
 
 def _read_judged(part: AssertionPart) -> AssertionReading:

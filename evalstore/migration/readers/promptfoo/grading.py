@@ -12,7 +12,7 @@ from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
-from evalstore.migration.javascript.values import SPACE
+from evalstore.migration.javascript.values import TRIM_STEP
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.promptfoo.assertions import (
     NEVER,
@@ -34,8 +34,7 @@ _ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
 _FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
 _TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
 # What a transform may do to an output, as steps of `on`.
-_TRIM = {"regex_group": {"pattern": f"[^{SPACE}](?:(?s:.)*[^{SPACE}])?|\\Z", "group": 0}}
-_STEPS: Mapping[str, Any] = {".trim()": _TRIM, ".toLowerCase()": "lower"}
+_STEPS: Mapping[str, Any] = {".trim()": TRIM_STEP, ".toLowerCase()": "lower"}
 _TRANSFORM = re.compile(r"output((?:\.trim\(\)|\.toLowerCase\(\))+)")
 _PATH = re.compile(r"JSON\.parse\(output\)((?:\.[A-Za-z_]\w*|\[[0-9]{1,4}\])+)", re.ASCII)
 TRANSFORMS = ("transform", "postprocess")

@@ -14,7 +14,7 @@ from evalstore.migration.javascript.values import write_value
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 PLACE = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
-_TEMPLATE = re.compile(r"\{[{%#]")
+TEMPLATE = re.compile(r"\{[{%#]")
 _MADE = ("file://", "package:", "exec:", "python:")  # how a variable names what makes its value
 _GLOBALS = frozenset({"env", "range", "cycler", "joiner"})  # of the program's templates
 
@@ -29,7 +29,7 @@ def fill_text(text: str, variables: Mapping[str, Any]) -> str:
     Raises `UnsayableError` where only the program can do that.
     """
     filled = PLACE.sub(lambda match: _find_value(match[1], variables), text)
-    if _TEMPLATE.search(PLACE.sub("", text)):
+    if TEMPLATE.search(PLACE.sub("", text)):
         raise UnsayableError(
             f"only the program can fill the template {make_excerpt(text, SHORT_EXCERPT)}"
         )
@@ -62,6 +62,6 @@ def _find_value(name: str, variables: Mapping[str, Any]) -> str:
         return ""  # as the program fills what is not there
     if not isinstance(value, str | int | Decimal):
         raise UnsayableError(f"the variable {name} is neither a text nor a number")
-    if isinstance(value, str) and (_TEMPLATE.search(value) or value.startswith(_MADE)):
+    if isinstance(value, str) and (TEMPLATE.search(value) or value.startswith(_MADE)):
         raise UnsayableError(f"the variable {name} is made when the program runs")
     return write_value(value)
