@@ -28,6 +28,7 @@ ORDINARY = [
     r"(?P<n>a)(?P=n)", r"(a)?(?(1)b|c)", r"(?=a)", r"(?!a)", r"(?<=a)b", r"(?<!a)b", r"(?i)cache", r"(?i:A)b", r"(?s)a.b",
     r"(?m)^b$", r"(?x) a b # c", r"(?a)\w", r"(?a)\d", r"(?#note)a", r"|a", r"()", r"a|", r"[^\n]", r"(?-i:a)", r"^", r"$",
     r"(?i)straße", r"(?i)σ", r"(?i)[^a]", r"(?i)[a-h]", r"(?i)ﬁ", r"[à-ÿ]", r"漢", r"[[]", r"[a&&b]", r"[a||b]",
+    r"[^\s\S]", r"a|[^x\W\w]+", r"[\s\S]", r"[^\\s\\S]", r"(?:[^\d\D])?a", r"[c[^\s\S]",
 ]  # fmt: skip
 TEXTS = [
     "", "a", "A", "b", "ab", "abc", "abcd", "aab", "aaab", "a.c", "a\nb", "b\na", "a\n", "\n", "\r\n", "\t", " ", "cache",

@@ -34,6 +34,10 @@ _ITEM = re.compile(
     r"|(?P<repeat>\+|\{(?P<least>[0-9]+)[0-9,]*\})|(?P<blank>\s)|.",
     re.DOTALL,
 )
+_CLASS = re.compile(r"\\.|\[(?P<negation>\^)?(?P<body>\]?(?:\\.|[^\]\\])*+)\]", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_OPPOSITES = ({"s", "S"}, {"w", "W"}, {"d", "D"})
+_NEVER = "(?:(?!))"  # no character
 _ONCE = frozenset({"{1}", "{1,1}"})
 _VERBOSE_FLAG = re.compile(r"\(\?[a-zA-Z]*x")
 _POSIX = re.compile(r"(?<!\\)\[[^\]]*\[:\^?[a-z]+:\]")
@@ -51,11 +55,17 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
         return f"the pattern's repeats expand to more than {PATTERNS.items:,} items"
     known_flags = sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
     try:
-        compiled = regex.compile(pattern, known_flags)
+        compiled = regex.compile(_CLASS.sub(_respell_class, pattern), known_flags)
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
     except (regex.error, ValueError, KeyError, RecursionError) as error:
         # A KeyError is of releases before 2025 for flags that exclude each other.
         return f"the pattern does not compile: {_word_error(error)}"
+
+
+def _respell_class(found: re.Match[str]) -> str:
+    r"""Return a class of a pattern as the engine reads it right: it takes `[^\s\S]` for any."""
+    known = set(_ESCAPE.findall(found["body"] or "")) if found["negation"] else set()
+    return _NEVER if any(pair <= known for pair in _OPPOSITES) else found[0]
 
 
 def name_engine() -> str:
