@@ -106,7 +106,7 @@ class ArtifactSearch:
         """
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
-        datasets = [*self._list_datasets(scored)]
+        datasets = [*self._assume_datasets(scored)]
         if not datasets:
             raise LostGradersError(
                 (
@@ -133,7 +133,7 @@ class ArtifactSearch:
             notes=tuple(dict.fromkeys(self.finder.notes)),
         )
 
-    def _list_datasets(self, rows: Mapping[str, GradedRow]) -> Iterator[StoredRun]:
+    def _assume_datasets(self, rows: Mapping[str, GradedRow]) -> Iterator[StoredRun]:
         """Yield the run as it would be with each released dataset that has its questions.
 
         The oldest comes first.

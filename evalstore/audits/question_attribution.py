@@ -302,7 +302,7 @@ class QuestionAttributor:
         trees = {name: trees[name] for name in FactorName if name in trees}
         self.price.in_steps = False
         grade_mixes(trees, cells)
-        blocks = find_blocks(tuple(trees.values()), cells.find_score)
+        blocks = find_blocks(tuple(trees.values()), cells.grade_score)
         self.price.in_steps = True
         grade_steps(trees, cells)
         if blocks is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -229,7 +229,7 @@ class MixedGrades:
         """
         return self._same_reference, *self._same_answers, *map(len, self.rows)
 
-    def find_score(self, mask: int) -> Fraction | None:
+    def grade_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell.
 
         It is None where it has none, or replies of judges are missing.
@@ -358,21 +358,21 @@ class MixedGrades:
         """Return what a score can see of the answer to what was asked of another question."""
         check, mask, content = asked
         if mask is None:
-            return self.list_hits(check, content)
+            return self.grade_hits(check, content)
         return _read_answer(self._grade_once(check, mask, content))
 
-    def list_hits(self, check: PlannedCheck, content: Content) -> tuple[tuple[int, int], ...]:
+    def grade_hits(self, check: PlannedCheck, content: Content) -> tuple[tuple[int, int], ...]:
         """Return the places of the edited items that hit.
 
         Each has the number of its variant that does.
         """
         key = check.path, content
         if key not in self._hits:
-            self._hits[key] = tuple(self._find_hits(check, self.get_sample(content)))
+            self._hits[key] = tuple(self._grade_phrases(check, self.get_sample(content)))
             self.trail.append(AskedCheck(check, None, content))
         return self._hits[key]
 
-    def _find_hits(self, check: PlannedCheck, sample: Sample) -> Iterator[tuple[int, int]]:
+    def _grade_phrases(self, check: PlannedCheck, sample: Sample) -> Iterator[tuple[int, int]]:
         is_long = len(sample.text) > OUTPUT_LIMIT
         texts = sample.lowercase_text, sample.text
         for at, probe in enumerate(check.probes):
@@ -498,11 +498,11 @@ class MixedGrades:
 
         It is graded by its replies, else by the shift that is seen elsewhere, else not.
         """
-        if known := self._read_replies(check, variant, service, content, pair):
+        if known := self._grade_by_replies(check, variant, service, content, pair):
             return known
         lacking = tuple(self.graders[service].lacking)
-        other = self._read_replies(check, variant, 1 - service, content, pair)
-        shift = self._find_shift(check, variant, content, pair)
+        other = self._grade_by_replies(check, variant, 1 - service, content, pair)
+        shift = self._grade_shift(check, variant, content, pair)
         # Only today's judge can be asked, and it stands for that of run B. Of a judge that was
         # edited as well this would not do: nobody can ask what run A's service says to the new
         # prompt.
@@ -520,7 +520,7 @@ class MixedGrades:
         )
         return other._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)
 
-    def _find_shift(
+    def _grade_shift(
         self, check: PlannedCheck, variant: EncodedCheck, content: Content, pair: JudgedPair
     ) -> Fraction | None:
         """Return what the service adds to a check on the other run's answer.
@@ -530,15 +530,14 @@ class MixedGrades:
         for side in (0, 1):
             place = self.find_content(side, side, content.sample)
             if place != content and place.sample < len(self.rows[place.answer]):
-                found = [
-                    self._read_replies(check, variant, service, place, pair) for service in (0, 1)
-                ]
+                grade = partial(self._grade_by_replies, check, variant)
+                found = [grade(service, place, pair) for service in (0, 1)]
                 scores = [result.score for result in found if result and result.score is not None]
                 if len(scores) == len(found):
                     return scores[1] - scores[0]
         return None
 
-    def _read_replies(
+    def _grade_by_replies(
         self,
         check: PlannedCheck,
         variant: EncodedCheck,

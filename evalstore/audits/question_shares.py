@@ -38,7 +38,7 @@ def find_idle_edits(rubric: PlannedRubric, cells: MixedGrades, contexts: Sequenc
         if check.inner:
             idle |= find_idle_edits(check.inner, cells, contexts)
         elif check.grading and not check.is_judged:
-            idle |= _find_idle_items(check, cells, contexts)
+            idle |= _group_items(check, cells, contexts)
             idle |= _find_idle_variants(check, cells, contexts, check.grading & ~idle)
     if not rubric.path:
         idle |= _find_idle_scoring(rubric, cells, contexts, idle)
@@ -57,15 +57,15 @@ def prune_tree(node: Coalition, idle: int) -> Coalition | None:
     return Coalition(tuple(members), node.ordered) if members else None
 
 
-def _find_idle_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> int:
+def _group_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> int:
     if not check.probes:
         return 0
-    if _is_decided_without(check, cells, contexts):
+    if _grades_alike_without(check, cells, contexts):
         return sum(1 << probe.bit for probe in check.probes)
     places = dict.fromkeys(place for context in contexts for place in cells.list_contents(context))
     hits: dict[int, set[tuple[int, Content]]] = {}
     for place in places:
-        for at, number in cells.list_hits(check, place):
+        for at, number in cells.grade_hits(check, place):
             hits.setdefault(at, set()).add((number, place))
     idle = 0
     alike: dict[tuple[str, frozenset[tuple[int, Content]]], list[tuple[int, bool]]] = {}
@@ -79,7 +79,7 @@ def _find_idle_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence
     return idle
 
 
-def _is_decided_without(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> bool:
+def _grades_alike_without(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> bool:
     """Whether a check whose items alone are edited says the same with all of them as with none."""
     if len(check.probes) < len(check.edits):
         return False
@@ -203,10 +203,10 @@ class _WidenedCells:
     widths: Mapping[int, int]
     lacks_replies: bool = False
 
-    def find_score(self, mask: int) -> Fraction | None:
+    def grade_score(self, mask: int) -> Fraction | None:
         return self._grade_mix(mask).score
 
-    def find_passes(self, mask: int) -> Fraction | None:
+    def grade_passes(self, mask: int) -> Fraction | None:
         return self._grade_mix(mask).pass_share
 
     def _grade_mix(self, mask: int) -> QuestionMean:
@@ -229,8 +229,8 @@ def share_question(
     # factor.
     for merged, widths in _list_merges(trees):
         widened, trees_in_order = _WidenedCells(cells, widths), tuple(merged.values())
-        score = attribute_change(trees_in_order, blocks, widened.find_score, alike)
-        passes = attribute_change(trees_in_order, blocks, widened.find_passes, alike)
+        score = attribute_change(trees_in_order, blocks, widened.grade_score, alike)
+        passes = attribute_change(trees_in_order, blocks, widened.grade_passes, alike)
         if not widened.lacks_replies:
             break
 
@@ -256,15 +256,15 @@ def share_question(
         old=(score.old, passes.old),
         new=(score.new, passes.new),
         blocks={tuple(names[number] for number in block): build_block(block) for block in blocks},
-        own_old=_subtract(cells.find_score(own), score.old),
-        own_new=_subtract(score.new, cells.find_score(whole & ~own)),
+        own_old=_subtract(cells.grade_score(own), score.old),
+        own_new=_subtract(score.new, cells.grade_score(whole & ~own)),
     )
 
 
 def grade_mixes(trees: Trees, cells: MixedGrades) -> None:
     """Grade every mix of whole factors, so that all calls that they lack are noted."""
     for mask in list_unions(tree.edits for tree in trees.values()):
-        cells.find_score(mask)
+        cells.grade_score(mask)
 
 
 def grade_steps(trees: Trees, cells: MixedGrades) -> None:
@@ -279,7 +279,7 @@ def grade_steps(trees: Trees, cells: MixedGrades) -> None:
         bits = list_bits(chain.edits)
         for length in range(1, len(bits)):
             for mix in mixes:
-                cells.find_score(sum(1 << bit for bit in bits[:length]) | mix)
+                cells.grade_score(sum(1 << bit for bit in bits[:length]) | mix)
 
 
 def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:

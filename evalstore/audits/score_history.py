@@ -19,7 +19,7 @@ from evalstore.audits.edits.edit_files import (
     EditStep,
     read_edit_files,
 )
-from evalstore.audits.edits.version_comparison import find_diff_findings
+from evalstore.audits.edits.version_comparison import compare_or_note
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import (
@@ -230,7 +230,7 @@ def resolve_releases(
     if not found:
         raise RefError(f"no release of {ref} can be read", hint="; ".join(notes))
     finder = VersionFinder(store, notes)
-    compare = partial(find_diff_findings, finder)
+    compare = partial(compare_or_note, finder)
     compared = [
         replace(new, findings=compare(old.resolved, new.resolved)) for old, new in pairwise(found)
     ]

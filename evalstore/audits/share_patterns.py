@@ -80,12 +80,12 @@ class SharePatterns:
         `cells` yet.
         """
         key = start, cells.shape
-        if (end := self._find_end(key, cells)) is None:
+        if (end := self._grade_to_end(key, cells)) is None:
             end = attribute()
             self._add(key, cells, end)
         return end
 
-    def _find_end(self, key: Hashable, cells: MixedGrades) -> AttributedChange | None:
+    def _grade_to_end(self, key: Hashable, cells: MixedGrades) -> AttributedChange | None:
         step = self._first.get(key)
         while step and step.asked:
             step = step.following.get(cells.grade_asked(step.asked))

@@ -332,14 +332,12 @@ class Grader:
         Raises `SchemaError` for one that is malformed.
         """
         if encoded.content not in self._graders:
-            context = CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
+            context = CheckContext(self.load, self._take_reply, self.model, strict=self.strict)
             self._graders[encoded.content] = prepare_check(encoded.check, context)
         return self._graders[encoded.content]
 
-    def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.session.find_reply(
-            call, wanted=self._choice.wanted, served=self._choice.served
-        )
+    def _take_reply(self, call: JudgeCall) -> JudgeReply:
+        reply = self.session.use_reply(call, wanted=self._choice.wanted, served=self._choice.served)
         # Calls are collected: a recorded result may make asking them needless.
         if reply is not None and reply.problem and self.takes_failures:
             self.has_failure = True

@@ -86,7 +86,7 @@ def _ask_all(labels: LabelFile, todo: list[GradedRow], *, with_reference: bool) 
         row, screen = todo[number], find_screen(sys.stdout)
         lines = _format_output(row, f"{number + 1:,} of {len(todo):,}", screen)
         sys.stdout.write(screen.fit("\n".join(lines)) + "\n")
-        key = _read_key()
+        key = _ask_key()
         if key in _LABELS:
             labels.add_label(row, _LABELS[key], with_reference=with_reference)
             number += 1
@@ -99,7 +99,7 @@ def _ask_all(labels: LabelFile, todo: list[GradedRow], *, with_reference: bool) 
             return
 
 
-def _read_key() -> str:
+def _ask_key() -> str:
     """Return the key that was pressed, one of those in `_WORDS`.
 
     The end of the input means quit.

@@ -60,7 +60,7 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
     b = replace(reader.comparison.b, run=str(paths[1]))
     reader.comparison = replace(reader.comparison, a=a, b=b)
     if settings.format == "html":
-        _print_pages(settings, prepare_pages(reader, _read_tags(settings, reader.runs[1])), out)
+        _print_pages(settings, prepare_pages(reader, _map_tags(settings, reader.runs[1])), out)
         return
     limit = KEPT if settings.format == "text" and not settings.verbose else None
     settings.print_result(keep_regressed(reader, limit, question), paged=True)
@@ -82,7 +82,7 @@ def write_run_page(settings: CommandSettings, reader: RunReader, out: Path | Non
     """Write the page of a run, with every output that is asked for."""
     from evalstore.report.pages.run import prepare_pages
 
-    _print_pages(settings, prepare_pages(reader, _read_tags(settings, reader.run)), out)
+    _print_pages(settings, prepare_pages(reader, _map_tags(settings, reader.run)), out)
 
 
 def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -> None:
@@ -107,7 +107,7 @@ def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -
         settings.print_message(f"wrote {out.with_name(part)}")
 
 
-def _read_tags(settings: CommandSettings, run: Run) -> Mapping[str, Sequence[str]]:
+def _map_tags(settings: CommandSettings, run: Run) -> Mapping[str, Sequence[str]]:
     """Return the tags of a run's questions where its store is here.
 
     The run itself does not have them.

@@ -90,7 +90,7 @@ class ReplyLookup:
     replies: Mapping[str, JudgeReply] = field(default_factory=dict)
     missing: dict[str, JudgeCall] = field(default_factory=dict)
 
-    def find_reply(self, call: JudgeCall) -> JudgeReply:
+    def take_reply(self, call: JudgeCall) -> JudgeReply:
         """Return the reply to a call, or note the call."""
         key = call.key
         if key in self.replies:
@@ -105,7 +105,7 @@ class _Bench:
     def __init__(self, released: ReleasedRubric) -> None:
         self.lock, self.lookup = Lock(), ReplyLookup()
         context = CheckContext(
-            released.load, self.lookup.find_reply, released.model, strict=released.strict
+            released.load, self.lookup.take_reply, released.model, strict=released.strict
         )
         self.grade: Callable[[Sample], RubricResult] = prepare_rubric(
             read_rubric(released.rubric.value), context
@@ -296,9 +296,9 @@ class RubricScorer:
                     pin.ref,
                     pin.digest,
                 )
-            replies = {**replies, **self._find_replies(missing)}
+            replies = {**replies, **self._ask_judges(missing)}
 
-    def _find_replies(self, missing: Mapping[str, JudgeCall]) -> dict[str, JudgeReply]:
+    def _ask_judges(self, missing: Mapping[str, JudgeCall]) -> dict[str, JudgeReply]:
         """Return the reply to each call: kept, or asked for now where an endpoint is named."""
         with open_session(self.judges, self.common) as session:
             replies = {key: session.ask(call) for key, call in missing.items()}
@@ -336,5 +336,5 @@ def scorer(
 
 
 def _load_scorer(rubric: str, store: ArtifactStore, judges: Judges) -> RubricScorer:
-    used = ArtifactResolver(store, ReplyLookup().find_reply, judges.model)
+    used = ArtifactResolver(store, ReplyLookup().take_reply, judges.model)
     return RubricScorer(load_released_rubric(used, rubric), judges, store.git.common)

@@ -65,7 +65,7 @@ def lint_questions(
     yield from _lint_facts(defaults, ("defaults",))
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
-        if (before := _find_first(row, pointer, first)) is not None:
+        if (before := _note_first(row, pointer, first)) is not None:
             yield _note_duplicate_id(row, find_line(before), pointer)
         yield from values.lint_row(row, pointer)
         yield from _lint_row(
@@ -106,7 +106,7 @@ def lint_rows(
             count += 1
             if at.pins and isinstance(ref := row.get("rubric_ref"), str):
                 notes += _add_columns([*at.pins.lint(ref, ("rubric_ref",))], line, number, at)
-            if not context.streamed and (before := _find_first(row, number, first)) is not None:
+            if not context.streamed and (before := _note_first(row, number, first)) is not None:
                 notes += _add_columns([_note_duplicate_id(row, before, ())], line, number, at)
             if not has_default and "rubric_ref" not in row:
                 unscored.append(_note_unscored(row, ())._replace(place=Place(at.file, number, 1)))
@@ -259,7 +259,7 @@ def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
             )
 
 
-def _find_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
+def _note_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
     """Return where the id of a row stood first, if that was before `here`; note it else."""
     id_ = row.get("id")
     before = first.setdefault(id_, here) if isinstance(id_, str) else here

@@ -112,7 +112,7 @@ class StoreSite:
     def read_artifact(self, summary: ArtifactSummary) -> SiteArtifact:
         """Return the page of one artifact."""
         name = summary.name
-        log = self._read_log(name) if summary.releases else None
+        log = self._load_log_or_note(name) if summary.releases else None
         file = read_artifact_file(self.store, f"{name}@worktree" if summary.working else name)
         title = file.resolved.artifact.value.get("title")
         used = self._graph.read_references(f"{name}@worktree").references
@@ -155,9 +155,9 @@ class StoreSite:
 
     def read_run(self, run: SiteRun) -> tuple[RunReader, Mapping[str, Sequence[str]]]:
         """Return a reader of a run's outputs, and the tags of its questions by id."""
-        return read_chosen_rows(run.run.path, RowChoice()), self._read_tags(run.run)
+        return read_chosen_rows(run.run.path, RowChoice()), self._map_tags_or_note(run.run)
 
-    def _read_tags(self, run: Run) -> Mapping[str, Sequence[str]]:
+    def _map_tags_or_note(self, run: Run) -> Mapping[str, Sequence[str]]:
         dataset = run.dataset.ref if run.dataset else ""
         if dataset not in self._tags:
             try:
@@ -178,7 +178,7 @@ class StoreSite:
                 scores[one.ref.name] |= one.scores
             yield from (SiteReference(name, used, scored) for used, scored in scores.items())
 
-    def _read_log(self, name: str) -> ReleaseLog | None:
+    def _load_log_or_note(self, name: str) -> ReleaseLog | None:
         try:
             return read_release_log(self.store, parse_ref(name))
         except EvalstoreError as error:

@@ -109,7 +109,7 @@ def test_a_rubric_and_samples_of_unlike_number_are_shared_out_as_by_hand(
     monkeypatch.setattr(question_attribution, "share_question", computed)
     shared = store.audit(a, b, moved=4)
     assert computed.call_count == 3
-    monkeypatch.setattr(SharePatterns, "_find_end", lambda *_: None)
+    monkeypatch.setattr(SharePatterns, "_grade_to_end", lambda *_: None)
     assert store.audit(a, b, moved=4) == shared
     assert computed.call_count == 3 + 4
 

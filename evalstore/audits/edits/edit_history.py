@@ -9,7 +9,7 @@ from evalstore.audits.edits.check_matching import CheckNames
 from evalstore.audits.edits.check_pins import remove_rubric_pins
 from evalstore.audits.edits.edit_naming import RubricSide, VersionStep, name_edits
 from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits
-from evalstore.audits.edits.version_comparison import find_diff_findings
+from evalstore.audits.edits.version_comparison import compare_or_note
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
@@ -55,7 +55,7 @@ def _name_history(
     edits = find_edits(_read_unpinned(finder, old), _read_unpinned(finder, new))
     step = VersionStep(
         origin=origin,
-        findings=find_diff_findings(finder, old.resolved.artifact, new.resolved.artifact),
+        findings=compare_or_note(finder, old.resolved.artifact, new.resolved.artifact),
         old=_build_side(old.resolved.artifact, edits.names[0]),
         new=_build_side(new.resolved.artifact, edits.names[1]),
     )

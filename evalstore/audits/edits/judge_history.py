@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.audits.edits.version_comparison import find_diff_findings
+from evalstore.audits.edits.version_comparison import compare_or_note
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import DiffFinding
@@ -45,7 +45,7 @@ def trace_judge(
     if not finder.find_line(old, new):
         what = f"{old.resolved.name} → {new.resolved.name}; {what}"
     elif edits:
-        findings = find_diff_findings(finder, old.resolved.artifact, new.resolved.artifact)
+        findings = compare_or_note(finder, old.resolved.artifact, new.resolved.artifact)
     return EditSource(
         _JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}", findings
     )

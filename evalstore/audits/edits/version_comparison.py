@@ -12,7 +12,7 @@ from evalstore.release.comparison import compare_by_rules
 from evalstore.store import Resolved
 
 
-def find_diff_findings(
+def compare_or_note(
     finder: VersionFinder, old: Artifact | Resolved, new: Artifact | Resolved
 ) -> tuple[DiffFinding, ...]:
     """Return the findings between two versions, by the rules alone.

@@ -189,7 +189,7 @@ class VersionFinder:
 
         The origin of each step comes with them. Releases on other branches are not steps.
         """
-        versions = (old, *self._find_between(old, new), new)
+        versions = (old, *self._resolve_between(old, new), new)
         steps = pairwise(versions)
         return VersionPath(
             versions, tuple(self.find_origins(*step, [WHOLE])[WHOLE] for step in steps)
@@ -211,7 +211,7 @@ class VersionFinder:
         found = self._origins.find_origins(old.resolved, new.resolved, parts)
         labels = [
             old.label,
-            *(version.label for version in self._find_between(old, new)),
+            *(version.label for version in self._resolve_between(old, new)),
             new.label,
         ]
         steps = {part: _find_step(labels, origin) for part, origin in found.items()}
@@ -276,7 +276,7 @@ class VersionFinder:
             resolved, next((one for one in releases if one.tag == resolved.tag), None)
         )
 
-    def _find_between(
+    def _resolve_between(
         self, old: ArtifactVersion, new: ArtifactVersion
     ) -> Iterator[ArtifactVersion]:
         names = [parse_ref(name) for name in self.find_line(old, new)]

@@ -46,7 +46,7 @@ class OutputAssembly:
     def build_outputs(self, goal: AnswerGoal) -> Iterator[Output]:
         """Yield outputs under which the checks answer as the goal says."""
         wanted = self._list_wanted(goal)
-        calls = next(self._find_records(wanted.pop(_CALLS, [])), _NOTHING)
+        calls = next(self._try_records(wanted.pop(_CALLS, [])), _NOTHING)
         if calls is _NOTHING:
             return
         self._steps = CANDIDATES.assembly_steps
@@ -64,7 +64,7 @@ class OutputAssembly:
                     wanted.setdefault(token, []).append((check, scores[check.token]))
         return wanted
 
-    def _find_records(self, wanted: _Demands) -> Iterator[Any]:
+    def _try_records(self, wanted: _Demands) -> Iterator[Any]:
         """Yield records that make these checks answer as wanted; None means no record."""
         records: list[Any] = (
             [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]

@@ -72,7 +72,7 @@ class RubricCache:
 def open_store(place: Path | str) -> Iterator[ArtifactResolver]:
     """Open a store while something is read from it; its notes are logged as warnings at the end."""
     with _add_hints_as_notes(), ArtifactStore.open(place) as store:
-        used = ArtifactResolver(store, ReplyLookup().find_reply, {"id": GRADER_ROLE})
+        used = ArtifactResolver(store, ReplyLookup().take_reply, {"id": GRADER_ROLE})
         yield used
     for note in used.notes:
         _log.warning(note)

@@ -130,7 +130,7 @@ class JudgeSession:
         if wanted and self.judges.endpoint is not None:
             kept = self.replies().find_replies(call)
             wanted = {one.digest for one in kept if one.digest in wanted and call.is_readable(one)}
-        if (reply := self.find_reply(call, wanted=wanted)) is not None:
+        if (reply := self.use_reply(call, wanted=wanted)) is not None:
             return reply
         self.missing.add_call(call)
         return NO_REPLY
@@ -141,7 +141,7 @@ class JudgeSession:
             if call.key not in self.failures:
                 self.missing.add_call(call)
 
-    def find_reply(
+    def use_reply(
         self,
         call: JudgeCall,
         *,

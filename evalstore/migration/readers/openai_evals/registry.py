@@ -58,7 +58,7 @@ def read_registry(legacy: LegacySource, table: FormatTable) -> Extraction:
     """
     root = legacy.document.value
     notes: list[MigrationNote] = []
-    evals = list(_list_evals(legacy, table, notes))
+    evals = list(_sort_out_evals(legacy, table, notes))
     if not evals:
         reason = notes[0].reason if notes else "no entry of it names a class"
         return refuse_source("registry", (), reason)
@@ -67,7 +67,7 @@ def read_registry(legacy: LegacySource, table: FormatTable) -> Extraction:
     for eval_ in evals:
         judge = None
         if eval_.class_ == CLASSIFY:
-            judge = _find_judge(eval_, legacy, table, notes)
+            judge = _draft_judge_or_note(eval_, legacy, table, notes)
             if judge is None:
                 continue
             judges[judge.id] = judge
@@ -84,7 +84,7 @@ def read_registry(legacy: LegacySource, table: FormatTable) -> Extraction:
     return Extraction("registry", head, tuple(cases), tuple(judges.values()), tuple(notes))
 
 
-def _list_evals(
+def _sort_out_evals(
     legacy: LegacySource, table: FormatTable, notes: list[MigrationNote]
 ) -> Iterator[_Eval]:
     """Yield the evals that can be read, and note why each other one cannot."""
@@ -107,7 +107,7 @@ def _list_evals(
         notes.append(MigrationNote((name,), MigrationOutcome.UNMAPPED, problem))
 
 
-def _find_judge(
+def _draft_judge_or_note(
     eval_: _Eval, legacy: LegacySource, table: FormatTable, notes: list[MigrationNote]
 ) -> ArtifactDraft | None:
     """Return the judge of an eval that asks one; note why there is none."""

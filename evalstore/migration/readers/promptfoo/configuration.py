@@ -129,13 +129,13 @@ class TestFinder:
                 at, f"the tests of {make_excerpt(name, SHORT_EXCERPT)} cannot be read from here"
             )
         elif name.endswith(".csv"):
-            yield from self._read_table(document)
+            yield from self._take_table(document)
         else:
             value = resolve_refs(document.value, document.value)
             for index, item in enumerate(value if isinstance(value, list) else [value]):
                 yield TestPlace(item, (index,) if isinstance(value, list) else (), document)
 
-    def _read_table(self, document: Document) -> Iterator[TestPlace]:
+    def _take_table(self, document: Document) -> Iterator[TestPlace]:
         try:
             for index, row in enumerate(read_table(str(document.value))):
                 test = read_table_test(row, self.types, quotes=self.quotes)
