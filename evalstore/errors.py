@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -32,7 +32,21 @@ class Place(NamedTuple):
 
 
 class EvalstoreError(Exception):
-    """An error that the user can fix: what happened, where, and what to do next (the hint)."""
+    """An error that the user can fix: what happened, where, and what to do next (the hint).
+
+    Attributes:
+        message: What happened, in one sentence.
+        place: The file, and the line and column where they are known; None where there is none.
+        hint: What to do next; None where nothing can be said.
+        exit_code: What the command line ends with.
+
+    Examples:
+        >>> try:
+        ...     store.resolve("rubric/anser_style")
+        ... except evalstore.EvalstoreError as error:
+        ...     print(error.message, "-", error.hint)
+        there is no rubric/anser_style - did you mean rubric/answer_style? released: 1.0.0
+    """
 
     exit_code = ExitCode.FAILED
 
@@ -49,7 +63,7 @@ class EvalstoreError(Exception):
 
 
 class UsageError(EvalstoreError):
-    """The command line cannot be understood."""
+    """The command line, or an argument of a public function, cannot be understood."""
 
     exit_code = ExitCode.USAGE
 
@@ -72,6 +86,13 @@ def require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> No
     for name, (value, expected) in given.items():
         if not isinstance(value, expected):
             raise ArgumentError.from_value(f"{function}: {name}", value, expected)
+
+
+def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse a word that is none of those that an argument takes, such as an enum."""
+    if value not in (words := [str(choice) for choice in choices]):
+        *others, last = map(repr, words)
+        raise UsageError(f"{what} must be {', '.join(others)} or {last}, not {value!r:.40}")
 
 
 class LoadError(EvalstoreError):

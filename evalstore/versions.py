@@ -41,7 +41,14 @@ _EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]
 
 
 class Bump(StrEnum):
-    """The size of a step between two versions, ordered, so that `max()` is the one required."""
+    """The size of a step between two versions, ordered, so that `max()` is the one required.
+
+    Its members are texts, too: `none`, `patch`, `minor` and `major`.
+
+    Examples:
+        >>> max(Bump.MINOR, Bump.PATCH) is Bump.MINOR, Bump.MAJOR == "major", bool(Bump.NONE)
+        (True, True, False)
+    """
 
     NONE = "none"
     PATCH = "patch"

@@ -7,7 +7,7 @@ called, so that a program that opens a store waits for nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
 from evalstore.api.store import Store, warn_of_findings
-from evalstore.errors import UsageError, require_types
+from evalstore.errors import SchemaError, UsageError, require_choice, require_types
 from evalstore.model.artifact import Artifact
 from evalstore.store import ArtifactStore, OpenedStore, Resolved
 from evalstore.text import make_excerpt
@@ -78,6 +78,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
         RefusedError: A run cannot be graded again in this store, grading again gives other results
             (unless `allow_drift`), or nothing can be compared.
         LoadError: A file cannot be read.
+        UsageError: There is no such breakdown.
 
     Examples:
         >>> a = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
@@ -86,12 +87,15 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     """
     from evalstore.audits import AuditOptions, audit_runs
     from evalstore.audits.bare_outputs import grade_bare_outputs
+    from evalstore.audits.slices import SliceKind
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
 
     runs = (Run, *_PATH)
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
+    if by is not None:
+        require_choice("by", by, SliceKind)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
     artifacts = store.artifacts
     options = AuditOptions(
@@ -113,7 +117,8 @@ def check_conditions(audit: Audit, *conditions: str) -> tuple[ConditionResult, .
             `flips>3`, a number of verdicts.
 
     Returns:
-        For each, `.answer` (`holds`, `fails` or `cannot tell`), `.value` and `.reason`.
+        For each, `.answer` (`holds`, `fails` or `cannot tell`), `.value` (a fraction of 1, or a
+        number of flips; None where the answer is `cannot tell`) and `.reason`.
 
     Raises:
         UsageError: A condition cannot be read.
@@ -185,6 +190,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         from evalstore.diff import compare as compare_documents
 
         sides = [_read_artifact(side, None, "compare") for side in (old, new)]
+        _require_one_kind(*sides)
         settings = settings or ComparisonSettings(profile or Profile.SCORE)
         return compare_documents(*sides, load=load, rows=rows, settings=settings)
     store = store.artifacts
@@ -196,6 +202,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     before, after = (
         resolve_side(store, side) if isinstance(side, str) else side for side in (old, new)
     )
+    _require_one_kind(before, after)
     today = datetime.now(UTC).date()
     policy = (
         ChangePolicy(settings, (), today) if settings else read_change_policy(store, today, profile)
@@ -264,7 +271,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         (Fraction(1, 2), 'fail', '0 of 3 values found, 1 needed')
     """
     from evalstore.checks import evaluate as grade
-    from evalstore.model import Question
+    from evalstore.model import Kind, Question
     from evalstore.scoring.grading import FloatingRefs, open_grading
     from evalstore.scoring.judging import Judges
 
@@ -288,6 +295,8 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         rubric = find(rubric)
         warn_of_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     artifact = _read_artifact(rubric, store, "evaluate")
+    if isinstance(artifact, Artifact) and artifact.kind is not Kind.RUBRIC:
+        raise SchemaError(f"{artifact.versioned} is a {artifact.kind}, not a rubric")
     taken = FloatingRefs.TAKEN
     with open_grading(store, judges or Judges(), floating=taken, find=find) as grading:
         return grading.session.repeat_until_answered(
@@ -345,8 +354,10 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         UnmetSettingError: A check graded nothing for want of a model, an endpoint or PHP, and
             `judges` are not `offline`.
         FindingsError: The settings are strict, and validation finds something.
+        RefError: There is no such dataset, rubric or version.
         RefusedError: Outputs and questions do not belong together.
         LoadError: The outputs cannot be read.
+        UsageError: An argument takes no such value.
 
     Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
@@ -372,8 +383,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         out=(out, (*_PATH, _NOTHING)),
         **types,
     )
-    if match not in {"id", "input"}:
-        raise UsageError(f"match must be 'id' or 'input', not {make_excerpt(repr(match), 40)}")
+    require_choice("match", match, ("id", "input"))
     now = datetime.now(UTC)
     options = ScoringOptions(
         at=at or now,
@@ -403,10 +413,17 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
 
 def _read_share(value: Fraction | float) -> Fraction:
-    """Return a share of 1 as it is written: 0.02 is 1/50."""
-    if not 0 <= value <= 1:
-        raise UsageError(f"max_ungraded must be a share from 0 to 1, not {value}")
-    return Fraction(str(value))
+    with suppress(ValueError):
+        if 0 <= (share := Fraction(str(value))) <= 1:
+            return share
+    raise UsageError(f"max_ungraded must be from 0 to 1, not {value!r:.40}")
+
+
+def _require_one_kind(*sides: Artifact | Resolved | Mapping[str, Any]) -> None:
+    """Raise `UsageError` for artifacts of two kinds; a mapping may be of any."""
+    old, new = (side.artifact if isinstance(side, Resolved) else side for side in sides)
+    if isinstance(old, Artifact) and isinstance(new, Artifact) and old.kind is not new.kind:
+        raise UsageError(f"{old.versioned} is a {old.kind} and {new.versioned} a {new.kind}")
 
 
 def _read_artifact(

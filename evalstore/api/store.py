@@ -182,13 +182,20 @@ class Store:
 
         Raises:
             RefError: As for `resolve`.
+            RefusedError: It is not a dataset.
             LoadError: The rows cannot be read.
 
         Examples:
             >>> [question.id for question in store.read_questions("dataset/help_desk")][:2]
             ['forgot_password', 'slow_page']
         """
-        return self.artifacts.questions(dataset)
+        from evalstore.errors import RefusedError
+        from evalstore.model import Kind
+
+        resolved = dataset if isinstance(dataset, Resolved) else self.artifacts.resolve(dataset)
+        if resolved.kind is not Kind.DATASET:
+            raise RefusedError(f"{resolved.ref} is a {resolved.kind}, not a dataset")
+        return self.artifacts.questions(resolved)
 
     def list_releases(
         self,
@@ -204,15 +211,18 @@ class Store:
         Returns:
             The releases, in ascending order: `.kind`, `.id`, `.version` and `.tag`.
 
+        Raises:
+            UsageError: There is no such kind.
+
         Examples:
             >>> [str(release.version) for release in store.list_releases("rubric", "answer_style")]
             ['1.0.0']
         """
+        from evalstore.errors import require_choice
         from evalstore.model import Kind
 
-        if kind is not None and kind not in {*Kind}:
-            found = make_excerpt(repr(kind), 40)
-            raise UsageError(f"kind must be 'rubric', 'judge' or 'dataset', not {found}")
+        if kind is not None:
+            require_choice("kind", kind, Kind)
         return self.artifacts.releases(None if kind is None else Kind(kind), id)
 
     def list_working_files(self) -> list[Ref]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.context import CommandSettings
 from evalstore.cli.param_types import read_ref
-from evalstore.errors import EvalstoreError, LoadError, UsageError
+from evalstore.errors import EvalstoreError, LoadError
 from evalstore.model import Artifact, find_kind
 
 if TYPE_CHECKING:
@@ -41,16 +41,12 @@ def compare_sides(
 ) -> Diff:
     """Compare two sides, under a store's settings if there is one.
 
-    Raises `UsageError` for sides of two kinds. `watch` wraps the iteration over the rows of the new
+    `watch` wraps the iteration over the rows of the new
     side (a progress bar). The replies that `judges` names grade examples.
     """
     from evalstore.api import Profile, compare
 
     old, new = sides
-    if old.artifact.kind is not new.artifact.kind:
-        raise UsageError(
-            f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}"
-        )
     chosen = Profile(profile) if profile else None
     diff = compare(
         old.version, new.version, store=store, profile=chosen, watch=watch, judges=judges

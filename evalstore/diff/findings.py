@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
 from evalstore.notebook import PageValue, format_repr
+from evalstore.text import count_noun
 from evalstore.versions import Bump
 
 
@@ -438,5 +439,5 @@ class Diff(PageValue):
     def __repr__(self) -> str:
         sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"
         return format_repr(
-            self, sides, f"{self.required_bump} bump", f"{len(self.findings):,} findings"
+            self, sides, f"{self.required_bump} bump", count_noun(len(self.findings), "finding")
         )

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
-from evalstore.errors import RefError
+from evalstore.errors import RefError, require_types
 from evalstore.model import (
     Artifact,
     CheckResult,
@@ -276,10 +276,14 @@ class RubricScorer:
         Returns:
             The grade.
 
+        Raises:
+            ArgumentError: The output is not a text.
+
         Examples:
             >>> scorer("rubric/answer_style").grade("Run `export`.", {"input": "How?"}).score
             Fraction(1, 2)
         """
+        require_types("grade", output=(output, (str,)))
         row = {"id": "", "input": "", **convert_numbers(question, to_decimal)}
         calls = None if tool_calls is None else tuple(convert_numbers(list(tool_calls), to_decimal))
         sample = Sample(Output(output, calls), Question(str(row["id"]), str(row["input"]), row))

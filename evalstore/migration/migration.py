@@ -13,7 +13,14 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
+from evalstore.errors import (
+    ConflictError,
+    EvalstoreError,
+    GitError,
+    RefusedError,
+    require_choice,
+    require_types,
+)
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.merging.artifact_merge import (
@@ -206,7 +213,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         LoadError: A path cannot be read.
         RefusedError: The store cannot be written.
         ConflictError: Another process made a file meanwhile.
-        UsageError: There is no such format or dialect.
+        UsageError: There is no such format, dialect or way to share.
 
     Examples:
         >>> report = migrate("outputs", into=".", dry_run=True)
@@ -216,6 +223,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     require_types(
         "migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType))
     )
+    if share is not None:
+        require_choice("share", share, Share)
     options = MigrationOptions(
         source_format=format,
         dialect=dialect,

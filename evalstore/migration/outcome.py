@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from evalstore.errors import require_choice
 from evalstore.notebook import ReportValue, format_repr
 from evalstore.versions import find_version
 
@@ -237,7 +238,7 @@ class MigrationReport(ReportValue):
         """The files that were changed at the source and in the store."""
         return tuple(file for file in self.files if file.state is FileState.CONFLICT)
 
-    def count(self, outcome: MigrationOutcome) -> int:
+    def count(self, outcome: MigrationOutcome | str) -> int:
         """Count the entries of an outcome.
 
         Args:
@@ -246,18 +247,22 @@ class MigrationReport(ReportValue):
         Returns:
             How many there are; a whole file that is set aside counts as its cases do.
 
+        Raises:
+            UsageError: There is no such outcome.
+
         Examples:
             >>> migrate("outputs", into=".", dry_run=True).count("migrated")
             0
         """
-        return sum(entry.number for entry in self.entries if entry.outcome is outcome)
+        require_choice("outcome", outcome, MigrationOutcome)
+        return sum(entry.number for entry in self.entries if entry.outcome == outcome)
 
     @property
     def complete(self) -> bool:
         """Whether there is a source, every entry is migrated, and no file is in conflict."""
         return self.is_complete_but_for(())
 
-    def is_complete_but_for(self, losses: Collection[LossKind]) -> bool:
+    def is_complete_but_for(self, losses: Collection[LossKind | str]) -> bool:
         """Say whether it is complete, where some kinds of loss are allowed.
 
         Args:
@@ -266,10 +271,15 @@ class MigrationReport(ReportValue):
         Returns:
             Whether there is a source, nothing else was lost, and no file is in conflict.
 
+        Raises:
+            UsageError: There is no such kind of loss.
+
         Examples:
             >>> migrate("outputs", into=".", dry_run=True).is_complete_but_for(["lossy"])
             False
         """
+        for loss in losses:
+            require_choice("losses", loss, LossKind)
         lost = {loss for entry in self.entries for loss in entry.losses}
         return bool(self.sources) and lost <= set(losses) and not self.conflicts
 

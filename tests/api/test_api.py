@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 import evalstore
-from evalstore import Bump, Run, Store, audit, compare, evaluate, export, migrate, score
+from evalstore import Bump, EvalstoreError, Judges, Run, Store, audit, compare, evaluate, export, migrate, score
 from evalstore.about import VERSION
 from evalstore.errors import RefusedError, UsageError
+from evalstore.integrations import scorer
 from evalstore.runs.tables import build_columns
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,3 +237,33 @@ def test_a_wrong_type_is_one_sentence(call: Callable[[], object], message: str) 
 def test_a_reference_needs_a_store() -> None:
     with pytest.raises(evalstore.EvalstoreError, match="evaluate needs a store to find"):
         evaluate("rubric/x@1.0.0", "x")
+
+
+@pytest.mark.heavy
+def test_a_word_or_value_that_a_function_does_not_take_is_one_sentence(store: Store, tmp_path: Path) -> None:
+    store.release()
+    given = outputs(tmp_path / "a.jsonl", "because")
+    run = score("dataset/answers", given, store=store, out=None)
+    legacy = tmp_path / "evals.json"
+    legacy.write_text('{"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}')
+    report = migrate(legacy, into=tmp_path / "repo", dry_run=True)
+    assert (report.count("migrated"), report.count("lossy")) == (1, 0)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("by must be 'tag', 'group' or 'check', not 'x'", lambda: audit(run, run, store, by="x")),
+        ("share must be 'cases', 'suite' or 'all', not 'x'", lambda: migrate(legacy, into=tmp_path, share="x")),
+        ("outcome must be 'migrated'", lambda: report.count("migratd")),
+        ("losses must be 'another-prompt'", lambda: report.is_complete_but_for(["x"])),
+        ("kind must be 'rubric', 'judge' or 'dataset', not 'x'", lambda: store.list_releases("x")),
+        ("max_ungraded must be from 0 to 1", lambda: score("dataset/answers", given, store=store, max_ungraded=2)),
+        ("max_ungraded must be from 0 to 1", lambda: score("dataset/answers", given, store=store, max_ungraded="a")),
+        ("Judges: model takes Mapping, not str", lambda: Judges(model="gpt")),
+        ("is a rubric and dataset/answers@1.0.0 a dataset", lambda: compare("rubric/style", "dataset/answers", store=store)),
+        ("is a dataset, not a rubric", lambda: evaluate("dataset/answers", "x", store=store)),
+        ("is a rubric, not a dataset", lambda: store.read_questions("rubric/style")),
+        ("there is no dataset/none", lambda: export("dataset/none", to="promptfoo", store=tmp_path / "repo")),
+        ("output takes str, not int", lambda: scorer("rubric/style", store=store)(5)),
+    ]  # fmt: skip
+    for said, call in calls:
+        with pytest.raises(EvalstoreError) as raised:
+            call()
+        assert said in str(raised.value)

@@ -71,7 +71,8 @@ class ArtifactSource:
             except RefError:
                 # Only a bare reference falls back to the disk: a pinned version must exist as a
                 # release.
-                if ref.type is not PinType.NONE:
+                has_file = self.root is not None and (self.root / ref.path).exists()
+                if ref.type is not PinType.NONE or not has_file:
                     raise
         artifact = self._read_on_disk(ref)
         path = find_rows_path(artifact)
