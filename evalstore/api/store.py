@@ -10,12 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from evalstore.errors import UsageError
 from evalstore.model.artifact import Artifact
 from evalstore.model.refs import Ref
 from evalstore.notebook import format_repr
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.model import Kind, Question

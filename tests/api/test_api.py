@@ -118,7 +118,7 @@ def test_outputs_are_matched_by_their_inputs(store: Store, tmp_path: Path) -> No
     assert {row.id: row.output.text for row in run.rows()} == {"q1": "because", "q2": "no"}
     with pytest.raises(UsageError, match=r"match must be 'id' or 'input', not 'text'"):
         grade(match="text")
-    with pytest.raises(UsageError, match="max_ungraded must be a share from 0 to 1, not 7"):
+    with pytest.raises(UsageError, match="max_ungraded must be from 0 to 1, not 7"):
         grade(max_ungraded=7)
     with pytest.raises(UsageError, match="kind must be 'rubric', 'judge' or 'dataset', not 'zzz'"):
         store.list_releases("zzz")
