@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
@@ -125,7 +125,7 @@ def share_measures(old: GradedRow, new: GradedRow) -> tuple[GradedRow, GradedRow
 def _adopt_measures(row: GradedRow, other: GradedRow) -> GradedRow:
     if row.samples and other.samples:
         adopted = map(_adopt_measures, row.samples, other.samples)
-        return replace(row, samples=(*adopted, *row.samples[len(other.samples) :]))
+        return row._replace(samples=(*adopted, *row.samples[len(other.samples) :]))
     mine, theirs = row.output, other.output
     if mine.measures == theirs.measures or mine.measures != NO_MEASURES:
         return row
@@ -133,7 +133,7 @@ def _adopt_measures(row: GradedRow, other: GradedRow) -> GradedRow:
     # A check that had nothing to grade may have looked for them.
     if not is_same or any(check.gaps for check in row.checks):
         return row
-    return replace(row, output=replace(mine, measures=theirs.measures))
+    return row._replace(output=mine._replace(measures=theirs.measures))
 
 
 def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
