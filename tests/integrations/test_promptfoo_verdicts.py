@@ -65,6 +65,7 @@ SCHEMAS: list[Any] = [
     {"type": "array"},
     {},
     '{"type":"object"}',
+    {"properties": {"a": {"pattern": r"^\w$"}}, "items": [{"enum": [1]}]},
 ]
 
 

@@ -405,3 +405,29 @@ def test_a_line_of_code_that_begins_with_return_never_passes() -> None:
     assert grade_case(case, extraction.drafts, "yes") == (False, 0)
     assert grade_case(case, extraction.drafts, "no") == (False, 0)
     assert "no output passes a line of code" in case.remarks[0]
+
+
+# A schema, a text of JSON that the npm package passes and one that it fails, and the keyword that is lossy, if any.
+SCHEMAS: list[tuple[Any, str, str, str]] = [
+    ({"pattern": r"^\d[\w\-]$"}, '"1-"', '"\u0661-"', ""),
+    ({"pattern": "^.$"}, '"😀"', '"ab"', ""),  # with flag u a character is one, as here
+    ({"items": [{"type": "string"}], "additionalItems": {"pattern": "a$"}}, '["b", "a"]', '["a", "a\\n"]', ""),
+    ({"allOf": [{"$ref": "#/definitions/id"}], "definitions": {"id": {"pattern": r"\bid\b"}}}, '"éid"', '"_id"', ""),
+    ({"pattern": r"\p{Lu}"}, "1", "", "pattern"),
+    ({"pattern": r"\_"}, "1", "", "pattern"),  # an error with flag u
+    ({"type": "string", "format": "date"}, '"2024-02-29"', "1", "format"),
+    ({"$ref": "#/definitions/id", "definitions": {"id": True}}, "1", "", "$ref"),
+]
+
+
+@each(SCHEMAS)
+def test_a_schema_is_migrated_where_it_means_the_same_here(row: tuple[Any, str, str, str]) -> None:
+    schema, passing, failing, keyword = row
+    text = json.dumps({"prompts": ["?"], "tests": [{"assert": [{"type": "is-json", "value": schema}]}]})
+    extraction = read_config(text, "config.json", {})
+    (case,) = extraction.cases
+    assert [reason.partition(" of its schema")[0] for reason in case.reasons] == (
+        [f"the program may read {keyword}"] if keyword else []
+    )
+    graded = [grade_case(case, extraction.drafts, output) for output in (passing, failing) if output]
+    assert graded == [(True, 1), (False, 0)][: len(graded)]

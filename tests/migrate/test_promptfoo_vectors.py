@@ -43,7 +43,7 @@ COUNTED = {
     "in csv": (22, 4),
     "in json": (6, 6),
     "in yaml": (17, 5),
-    "is-json": (47, 11),
+    "is-json": (48, 10),
     "is-refusal": (0, 8),
     "is-valid-openai-tools-call": (0, 6),
     "javascript": (5, 23),

@@ -29,6 +29,8 @@ _LETTERS = frozenset("nrtfv")
 # Letters that an escape leaves as they are.
 _IDLE_LETTERS = frozenset("aeghijlmopqyzACEFGHIJKLMNOPQRTUVXYZ")
 _FLAGS = frozenset("dgimsuvy")
+# What flag u lets stand behind a backslash; within a class also a hyphen.
+_UNICODE_ESCAPES = frozenset("^$\\.*+?()[]{}|/dDwWsSbBnrtfvxu")
 _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
 # A class of nothing and one of everything, and what is plain text by itself.
 _ODD = {"[]": "(?!)", "[^]": "[\\s\\S]", "{": "\\{", "}": "\\}", "]": "\\]"}
@@ -63,6 +65,21 @@ def translate_pattern(
     # in JavaScript.
     fold = "(?a)" if "i" in flags or "\\b" in text else ""
     return fold + text, "i" if "i" in flags else ""
+
+
+def translate_unicode_pattern(pattern: str) -> str | None:
+    """Return an equivalent of a pattern with flag u, by which characters are counted as here.
+
+    It is None where that is not certain, and where JavaScript takes no such pattern.
+    """
+    tokens = list(_split_tokens(pattern))
+    escaped = {text[:2] for kind, text in tokens if kind == "escape"}
+    classes = "".join(text for kind, text in tokens if kind == "class")
+    escaped |= {item[:2] for item in _INNER.findall(classes) if item.startswith("\\")} - {"\\-"}
+    if not all(text[1] in _UNICODE_ESCAPES for text in escaped):
+        return None
+    found = translate_pattern(pattern, "", is_plane_enough=True)
+    return found and found[0]
 
 
 def escape_literals(pattern: str) -> str:

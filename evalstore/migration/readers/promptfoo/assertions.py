@@ -21,6 +21,7 @@ from evalstore.migration.javascript.patterns import (
     find_syntax_error,
     translate_pattern,
 )
+from evalstore.migration.javascript.schemas import UntranslatableError, translate_schema
 from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space, write_value
 from evalstore.migration.readers.promptfoo.rubric_prompts import (
     draft_own_prompt,
@@ -55,24 +56,13 @@ _HALVES = (
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is"
 _ANY_JSON: Check = {"kind": "json_schema", "schema": {}, **_WHOLE}
 _SCHEMA = (
-    "the program's schemas check the format of a text, and read patterns as JavaScript does and"
-    " numbers as doubles"
+    "the program may read {} of its schema otherwise: it checks formats, and reads patterns as"
+    " JavaScript does and numbers as doubles"
 )
 # Keywords of JSON Schema at which the program's reader of draft-07 stops.
 _LATER = frozenset(
     {"prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
     | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
-)
-# Those that mean the same in its draft-07 and in ours, whatever is beside them.
-_INNER = frozenset({"items", "additionalProperties", "not"})
-_INNER_LISTS = frozenset({"anyOf", "oneOf", "allOf"})
-_PLAIN_KEYWORDS = (
-    _INNER
-    | _INNER_LISTS
-    | {"type", "properties", "required", "enum", "const", "minimum", "maximum", "minLength"}
-    | {"maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
-    | {"exclusiveMinimum", "exclusiveMaximum", "title", "description", "default", "examples"}
-    | {"$schema", "$comment"}
 )
 _MINUS_ZERO = "the program tells 0 from -0 in the JSON that it compares"
 _HIDDEN = "this release shows the judge the variable {} of the test in place of its own"
@@ -374,23 +364,13 @@ def _read_json(part: AssertionPart) -> AssertionReading:
         if "type" in value:
             return AssertionReading(dict(NEVER), is_fixed=True)
         return AssertionReading(reason="this release applies the schema to a text that is not JSON")
-    schema = {"$schema": _DRAFT, **value}
-    check = {"kind": "json_schema", "schema": schema, **_WHOLE}
-    return AssertionReading(check, () if _is_plain_schema(value) else (_SCHEMA,))
-
-
-def _is_plain_schema(schema: Any) -> bool:
-    """Whether the program and evalstore read each keyword of a schema alike."""
-    if isinstance(schema, bool):
-        return True
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_KEYWORDS:
-        return False
-    named = schema.get("properties", {})
-    inner = [schema[key] for key in _INNER & schema.keys()]
-    inner += named.values() if isinstance(named, dict) else [None]
-    for key in _INNER_LISTS & schema.keys():
-        inner += schema[key] if isinstance(schema[key], list) else [None]
-    return all(map(_is_plain_schema, inner))
+    losses: tuple[str, ...] = ()
+    try:
+        schema = translate_schema(value)
+    except UntranslatableError as keyword:
+        schema, losses = value, (_SCHEMA.format(make_excerpt(str(keyword), SHORT_EXCERPT)),)
+    check = {"kind": "json_schema", "schema": {"$schema": _DRAFT, **schema}, **_WHOLE}
+    return AssertionReading(check, losses)
 
 
 def _has_zero(value: Any) -> bool:
