@@ -264,6 +264,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         SchemaError: The rubric cannot be read as one.
         RefError: There is no such artifact or version.
         UsageError: A reference or `worktree` is given without a store.
+        EvalstoreError: The judges' endpoint cannot be reached, or refuses the calls.
 
     Examples:
         >>> result = evaluate("rubric/answer_style", "Run `export`.", store=store)
