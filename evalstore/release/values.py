@@ -42,7 +42,10 @@ class FollowedVersion(NamedTuple):
 
 
 class LoweredVersion(NamedTuple):
-    """A version that says less than its change would need: what lowered it, a sentence each."""
+    """A version, and what let more through when it was judged, a sentence each.
+
+    Overrides and acceptances lowered its level; settings that were only loosened may not have.
+    """
 
     ref: str
     by: tuple[str, ...]
@@ -97,7 +100,7 @@ class Released(ReportValue):
         pinned: Earlier versions that somebody still pins.
         followed: Whether all other pins were moved.
         followers: Versions that floating references mean from now on.
-        lowered: Versions with a lower level, by an override or an acceptance.
+        lowered: Versions judged by overrides, acceptances or settings that were loosened.
         unreviewed: Versions that rest on an acceptance which is not committed.
         findings: What validation says of the files, a line each.
         bypassed: Hooks of the repository that did not run.

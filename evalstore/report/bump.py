@@ -159,15 +159,8 @@ def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) 
 
 def _format_lowered(version: LoweredVersion) -> str:
     lines = (f"  {make_printable(line)}" for line in version.by)
-    return "\n".join(
-        [
-            (
-                f"{version.ref} has a lower level because of evalstore.yaml or an acceptance, as "
-                "its tag says:"
-            ),
-            *lines,
-        ]
-    )
+    sentence = f"What let more through when {version.ref} was judged:"
+    return "\n".join([sentence, *lines])
 
 
 def _describe_unreviewed(refs: Sequence[str]) -> str:

@@ -116,6 +116,16 @@ def test_the_tag_and_the_bump_say_what_was_overridden(base: Shop, cli: Cli) -> N
     ]  # now the last release has the setting
 
 
+def test_a_loosened_rule_of_validate_is_not_said_to_lower_a_level(released: Shop, cli: Cli) -> None:
+    released.write("evalstore.yaml", "rules: {judge-unvalidated: off}\n")
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    ran = cli("-C", released.root, "bump", "--all")
+    assert "1.0.0 -> 2.0.0  major" in ran.out
+    assert "let more through when rubric/tone@2.0.0 was judged" in ran.out
+    assert "loosened: rules: judge-unvalidated: off, was warning" in ran.out
+    assert "lower level" not in ran.out
+
+
 def test_what_was_declared_is_an_override(base: Shop) -> None:
     renamed(base)
     base.bump("dataset/answers")
