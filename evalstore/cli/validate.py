@@ -35,6 +35,7 @@ _STDIN_LIMIT = 1 << 20
 # What is said of a file of another tool.
 _NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
 _AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
+_TABLES = frozenset({".csv", ".tsv", ".parquet"})  # no artifact is one
 _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
@@ -234,7 +235,9 @@ def _name_results(path: Path, name: str) -> tuple[str, str]:
         shape, advice = find_format(path)
     except EvalstoreError:
         return "", ""
-    if shape is None or shape.migrates or not (shape.tool or shape.is_container):
+    if shape is None or shape.can_be_migrated(name):
+        return "", ""
+    if not (shape.tool or shape.is_container or path.suffix in _TABLES):
         return "", ""
     steps = "; ".join(shape.list_steps(name)) or advice
     return f"it holds {shape.name}, which `validate` does not check", steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -229,16 +230,19 @@ def _refuse_broken(
 def _find_results(file: LegacyFile) -> FileFormat | None:
     """Return what a file is that can be no suite, such as an archive or a table.
 
-    It is None for any other file.
+    It is None for any other file, and for one without a row.
     """
     with suppress(EvalstoreError):
         shape = find_format(file.path).shape
-        return shape if shape and shape.read_entries else None
+        if shape and shape.read_entries and any(True for _ in shape.read_entries(file.path)):
+            return shape
     return None
 
 
 def _refuse_results(file: LegacyFile, sha256: str, shape: FileFormat) -> SourceResult:
-    reason = f"it holds {shape.describe_use('FILE')}, and no suite"
+    # Files that are alike are one line of the report.
+    use = shape.describe_use(file.name).replace(shlex.quote(file.name), "FILE")
+    reason = f"it holds {use}, and no suite"
     entry = MigrationEntry(file.name, "", None, MigrationOutcome.UNMAPPED, reasons=(reason,))
     source = MigrationSource(file.name, sha256, None, None, 1.0, reason)
     return SourceResult(source, SourcePlan({}, (entry,)))

@@ -132,13 +132,17 @@ class FileFormat:
             raise LookupError(f"{self.name} has no reader")
         return self.read_entries
 
+    def can_be_migrated(self, file: str) -> bool:
+        """Whether `migrate` takes a file of this format and this name: it reads text alone."""
+        return bool(self.migrates) and is_text_format(Path(file))
+
     def list_steps(self, file: str) -> tuple[str, ...]:
         """Return the commands that take a file of this format."""
         name = shlex.quote(file)
         steps = (
             (self.has_verdicts, f"evalstore show {name}"),
             (self.read_entries is not None and self.has_outputs, f"evalstore score DATASET {name}"),
-            (bool(self.migrates), f"evalstore migrate {name}"),
+            (self.can_be_migrated(file), f"evalstore migrate {name}"),
         )
         return tuple(step for holds, step in steps if holds)
 

@@ -99,7 +99,9 @@ def _refuse_unread(path: Path, shape: FileFormat) -> None:
     """
     entries = iter(shape.require_reader()(path))
     first = next(entries, None)
-    if first is None or not isinstance(first.output, MissingOutput):
+    if first is None:
+        raise LoadError("holds no output", place=Place(str(path)))
+    if not isinstance(first.output, MissingOutput):
         return
     if not first.is_read:
         raise LoadError(first.output.reason, place=Place(str(path)))

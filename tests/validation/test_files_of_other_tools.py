@@ -161,3 +161,30 @@ def test_as_takes_files(cli: Run, tmp_path: Path) -> None:
     for argv in ((), (tmp_path,)):
         ran = cli("validate", "--as", "rubric", *argv)
         assert (ran.code, ran.out) == (2, "")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["outputs.csv", "outputs.parquet", "rows.parquet"])
+def test_outputs_are_named_as_what_score_takes(cli: Run, tmp_path: Path, name: str) -> None:
+    row = {"sample_id" if name.startswith("rows") else "id": "q1", "output": "a: b, c"}
+    if name.endswith(".parquet"):
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.Table.from_pylist([row]), tmp_path / name)
+    else:
+        (tmp_path / name).write_text('id,output\nq1,"a: b, c"\n')
+    code, (finding,) = list_findings(cli, name, at=tmp_path)
+    assert (code, finding["rule"]) == (1, "format-foreign")
+    assert "which `validate` does not check" in finding["message"]
+    assert f"evalstore score DATASET {name}" in finding["hint"]
+    migrated = cli("-C", tmp_path, "migrate", name, "--into", tmp_path / "store")
+    assert "evalstore score DATASET FILE" in " ".join(migrated.out.split())
+    assert "evalstore migrate" not in migrated.out  # which has just said no
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", ""), ("a.jsonl", "\n\n"), ("a.csv", "")])
+def test_a_file_without_anything_is_no_file_of_outputs(cli: Run, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    shown = cli("-C", tmp_path, "show", name)
+    assert (shown.code, shown.err.strip()) == (3, f"error: {tmp_path / name}: holds no output")
+    migrated = cli("-C", tmp_path, "migrate", name, "--into", tmp_path / "store")
+    assert "it holds lines" not in migrated.out
