@@ -57,7 +57,6 @@ _NEEDS_OTHERS = Decision(
     Certainty.BY_DEFINITION, "by itself it moves no score, together with the other edits it does"
 )
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
-_FOR_PEOPLE = frozenset({Detail.FINDINGS, Detail.WITNESSES})
 # From the one that finds out least.
 _RANKED = (Detail.RULES, Detail.LEVELS, Detail.BUMP, Detail.FINDINGS, Detail.WITNESSES)
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
@@ -187,7 +186,7 @@ class _Comparison:
                 if self.detail is Detail.WITNESSES
                 else findings
             )
-            steps = self._judge_steps(changes, findings, effect)
+            steps = self._judge_steps(changes, findings)
             total = find_total(steps, findings, effect, replay)
             # Only a rubric has a combine mode, only a dataset questions: each of the two finds
             # nothing in the other.
@@ -223,17 +222,12 @@ class _Comparison:
         ]
 
     def _judge_steps(
-        self, changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None
+        self, changes: list[Change], findings: list[DiffFinding]
     ) -> list[tuple[Change, DiffFinding]]:
         """Return the edits made one after the other, which lead to the new rubric, judged so."""
-        steps = [change.step for change in changes]
-        is_open = effect is None and self.detail in _FOR_PEOPLE
-        if is_open and any(change.made for change in changes):
-            steps, _ = _attach_effects(steps, self.load, NOTHING_SHOWN)
-        known = zip(changes, findings, strict=True)
         return [
-            (step, finding if change.made is None else self._classify(step))
-            for step, (change, finding) in zip(steps, known, strict=True)
+            (change, finding) if change.made is None else (change.step, self._classify(change.step))
+            for change, finding in zip(changes, findings, strict=True)
         ]
 
     def _moves_alone(self, change: Change) -> bool:

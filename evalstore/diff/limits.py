@@ -49,7 +49,7 @@ class _Proofs(NamedTuple):
 class _Candidates(NamedTuple):
     """Texts and records of calls that are tried as outputs."""
 
-    built: int = 4_096  # texts that are put together
+    built: int = 1_024  # texts that are put together
     texts: int = 400  # of these, from the shortest
     quoted: int = 80  # of these, as JSON or as PHP, too
     text_length: int = 2_000  # characters; longer ones nobody would read
@@ -86,7 +86,7 @@ class _Evidence(NamedTuple):
     goal_steps: int = 60_000  # more, for putting an output together, four times at most
     goal_outputs: int = 2  # for one goal
     few: int = 16  # outputs that are tried where only a level counts
-    outputs: int = 40  # that are tried once one is found, for one that shows more
+    outputs: int = 12  # that are tried once one is found, for one that shows more
     judged_scores: int = 12  # that are tried with each output
     texts_beside: int = 6  # that are tried with each record of calls
     combining: int = 3  # steps for the result of one check in its rubric
