@@ -23,7 +23,8 @@ from evalstore.audits.stored_run import (
 )
 from evalstore.audits.values import NO_PAIRS, Flips, PairsByInput, RunSide
 from evalstore.errors import RefusedError
-from evalstore.model import Verdict, has_failed_check
+from evalstore.identity_cache import IdentityCache
+from evalstore.model import CheckResult, Verdict, has_failed_check
 from evalstore.model.question import drop_blanks
 from evalstore.model.question_ids import build_names, match_contents
 from evalstore.runs import Run
@@ -342,6 +343,7 @@ def _name_answer(key: _Key) -> str:
 
 def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
     rows: dict[_Key, _RecordRow] = {}
+    summaries = IdentityCache(_summarize_checks)  # runs have few different results
     for row, is_stored, digest in found:
         key = row.id, row.sample
         if key in rows:
@@ -354,18 +356,28 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
         output = digest or (row.output_digest if is_stored else "")
         asked = row.input if row.asked is None else row.asked
         contents: tuple[Any, ...] = asked, row.reference, output, row.rubric_digest or row.rubric
+        has_failure, graded, empty = summaries.find(row.checks)
         rows[key] = _RecordRow(
             score=row.score,
             passes=row.pass_share,
             verdict=row.verdict,
             group=f"question {row.id}" if row.group is None else f"group {row.group}",
-            has_failure=has_failed_check(row.checks),
-            graded=_name_checks(check.id for check in row.checks if check.is_whole),
-            empty=_name_checks(check.id for check in row.checks if check.gaps),
+            has_failure=has_failure,
+            graded=graded,
+            empty=empty,
             contents=tuple(hash(one) if one else None for one in contents),
             asked=str(hash(drop_blanks(asked))) if asked else "",
         )
     return rows
+
+
+def _summarize_checks(
+    checks: tuple[CheckResult, ...],
+) -> tuple[bool, frozenset[str], frozenset[str]]:
+    """Return whether a grading failed, and the names of the checks that graded, and could not."""
+    graded = _name_checks(check.id for check in checks if check.is_whole)
+    empty = _name_checks(check.id for check in checks if check.gaps)
+    return has_failed_check(checks), graded, empty
 
 
 @lru_cache(maxsize=256)

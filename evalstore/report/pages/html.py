@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from evalstore.audits.wording import format_points, shorten_claims
@@ -45,6 +45,11 @@ def mark_pieces(element: str, pieces: Iterable[tuple[str, bool]]) -> Markup:
     return Markup("".join(parts))  # noqa: S704  # escaped there
 
 
+def join_markup(parts: Iterable[Markup]) -> Markup:
+    """Return HTML in lines; `Markup.join` would look at every part again."""
+    return Markup("\n".join(parts))  # noqa: S704  # escaped before
+
+
 def _escape(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
@@ -63,8 +68,7 @@ def is_shown_whole(text: str) -> bool:
 
 def render_template(name: str, /, **values: Any) -> Markup:
     """Return a template of this folder with its values."""
-    template = _load_environment().get_template(f"{name}.html.jinja")
-    return Markup(template.render(values))  # noqa: S704  # escaped there
+    return Markup(_load_template(name).render(values))  # noqa: S704  # escaped there
 
 
 def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:
@@ -98,7 +102,7 @@ def generate_page(
         "script": Markup(code),  # noqa: S704  # ours
         "policy": f"{policy}; base-uri 'none'; form-action 'none'",
     }
-    page = _load_environment().get_template(f"{name}.html.jinja").stream(**parts, **values)
+    page = _load_template(name).stream(**parts, **values)
     page.enable_buffering(_PIECES)
     yield from page
     yield "\n"
@@ -113,6 +117,11 @@ def _hash_source(text: str) -> str:
 def read_own(name: str) -> str:
     """Return the CSS or the script of a file beside the templates."""
     return (files(__package__) / "templates" / name).read_text("utf-8")
+
+
+@cache
+def _load_template(name: str) -> Template:
+    return _load_environment().get_template(f"{name}.html.jinja")
 
 
 @cache

@@ -21,6 +21,7 @@ from evalstore.report.pages.html import (
     MOST_CHARACTERS,
     escape_html,
     generate_page,
+    join_markup,
     mark_pieces,
     render_template,
 )
@@ -130,7 +131,7 @@ class _PairWriter(RowWriter):
             rubrics=dict.fromkeys(filter(None, (a.rubric, b.rubric))),
             tags=", ".join(self.question_tags.get(b.id, ())),
             edits=edits,
-            lines=Markup("\n").join(self._render_check(*one) for one in checks),
+            lines=join_markup(self._render_check(*one) for one in checks),
             texts=[*_list_texts(pair)],
             cuts=[*_list_cuts(pair)],
         )

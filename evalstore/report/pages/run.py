@@ -21,6 +21,7 @@ from evalstore.report.pages.html import (
     MOST_CHARACTERS,
     generate_page,
     is_shown_whole,
+    join_markup,
     render_template,
 )
 from evalstore.report.pages.row_file import ListKeys, RowPages
@@ -123,7 +124,7 @@ class _OutputWriter(RowWriter):
             why=row.reason or _name_troubles(troubles),
             tags=", ".join(self.question_tags.get(row.id, ())),
             look=LOOKS[verdict],
-            lines=Markup("\n").join(lines),
+            lines=join_markup(lines),
             texts=[*_list_texts(row)],
             calls=len(row.output.tool_calls or ()),
         )
