@@ -407,6 +407,28 @@ def test_a_line_of_code_that_begins_with_return_never_passes() -> None:
     assert "no output passes a line of code" in case.remarks[0]
 
 
+def test_variables_within_a_variable_are_filled_as_far_as_the_program_is_sure_to() -> None:
+    names = {
+        "q": "Hello {{lang}} {{ n }}",
+        "lang": "French",
+        "n": 5,
+        "deep": "{{q}}!",
+        "sum": "{{money}}",
+        "money": "$1",
+    }
+    unsure = {"many": "{{lang}}" * 5, "cycle": "{{ring}}", "ring": "{{cycle}}", "loud": "{{ lang | upper }}"}
+    asserts = [{"type": "equals", "value": f"{{{{{name}}}}}", "metric": name} for name in [*names, *unsure]]
+    test = {"vars": names | unsure, "assert": asserts}
+    extraction = read_config(json.dumps({"prompts": ["{{deep}}"], "tests": [test]}), "config.json", {})
+    (case,) = extraction.cases
+    assert case.rubric
+    assert case.question["input"] == "Hello French 5!"
+    assert {check["id"]: check["targets"] for check in case.rubric.value["checks"]} == {
+        "q": ["Hello French 5"], "lang": ["French"], "n": ["5"], "deep": ["Hello French 5!"], "money": ["$1"],
+    }  # fmt: skip
+    assert len(case.rubric.value["x_unmapped"]) == 5
+
+
 # A schema, a text of JSON that the npm package passes and one that it fails, and the keyword that is lossy, if any.
 SCHEMAS: list[tuple[Any, str, str, str]] = [
     ({"pattern": r"^\d[\w\-]$"}, '"1-"', '"\u0661-"', ""),

@@ -15,6 +15,8 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 PLACE = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
 TEMPLATE = re.compile(r"\{[{%#]")
+_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+_NESTED = 4  # variables within a variable that the program is sure to fill
 _MADE = ("file://", "package:", "exec:", "python:")  # how a variable names what makes its value
 _GLOBALS = frozenset({"env", "range", "cycler", "joiner"})  # of the program's templates
 
@@ -62,6 +64,23 @@ def _find_value(name: str, variables: Mapping[str, Any]) -> str:
         return ""  # as the program fills what is not there
     if not isinstance(value, str | int | Decimal):
         raise UnsayableError(f"the variable {name} is neither a text nor a number")
-    if isinstance(value, str) and (TEMPLATE.search(value) or value.startswith(_MADE)):
+    text = write_value(value)
+    if not rest and isinstance(value, str):
+        text = _fill_nested(text, variables)
+    if isinstance(value, str) and (TEMPLATE.search(text) or text.startswith(_MADE)):
         raise UnsayableError(f"the variable {name} is made when the program runs")
-    return write_value(value)
+    return text
+
+
+def _fill_nested(text: str, variables: Mapping[str, Any]) -> str:
+    """Return a variable's text with the variables that it names, as far as they are sure."""
+    for _ in range(_NESTED):
+        match = _NAME.search(text)
+        inner = variables.get(match[1]) if match else None
+        if match is None or not isinstance(inner, str | int | Decimal):
+            break
+        written = write_value(inner)
+        if "$" in written or written.startswith(_MADE):  # a dollar stands for parts of the text
+            break
+        text = f"{text[: match.start()]}{written}{text[match.end() :]}"
+    return text
