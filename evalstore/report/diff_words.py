@@ -187,16 +187,10 @@ def describe_places(finding: DiffFinding) -> str:
     """Return in words where a change stands on both sides."""
     old, new = finding.old, finding.new
     if old and new:
-        arrow = (
-            f" → {new.line}"
-            if _repository_path(old) == _repository_path(new)
-            else f" → {_format_line(new)}"
-        )
-        return (
-            _format_line(old)
-            if _format_line(old) == _format_line(new)
-            else _format_line(old) + arrow
-        )
+        if not _is_same_file(old, new):
+            return f"{_format_line(old)} → {_format_line(new)}"
+        shown = f"{make_printable(_repository_path(new))}:{old.line}"
+        return shown if old.line == new.line else f"{shown} → {new.line}"
     if place := old or new:
         return f"{_format_line(place)} ({'new' if new else 'gone'})"
     return finding.pointer or "the whole document"
@@ -379,6 +373,12 @@ def _describe_judged(one: JudgedScore) -> str:
 def _repository_path(place: Place) -> str:
     # A file read from git is named <tag>:<path>; the head of the report names the tags already.
     return place.file.rpartition(":")[2]
+
+
+def _is_same_file(old: Place, new: Place) -> bool:
+    """Whether two places are in one file, which git names from the top of its repository."""
+    one, other = _repository_path(old), _repository_path(new)
+    return one == other or (other == new.file and one.endswith(f"/{other}"))
 
 
 def _format_line(place: Place) -> str:

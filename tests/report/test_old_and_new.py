@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from evalstore.diff import compare
+from evalstore.diff.findings import DiffFinding
+from evalstore.errors import Place
 from evalstore.report.diff import text
-from evalstore.report.diff_words import format_exchange
+from evalstore.report.diff_words import describe_places, format_exchange
 from evalstore.report.text_layout import COLOURS, Screen
 from evalstore.report.value_diff import Mark, compare_values, format_one_line
 
@@ -174,3 +177,16 @@ def test_edits_of_a_validation_are_whole_and_the_others_counted() -> None:
     ):  # fmt: skip
         (finding,) = compare({**judge, "validation": old}, {**judge, "validation": {**old, **more}}).findings
         assert finding.message == f"the validation changes: {told}"
+
+
+def test_one_file_has_one_name_wherever_its_store_is() -> None:
+    old, new = Place("rubric/r@1.0.0:evals/rubrics/r.yaml", 7), Place("rubrics/r.yaml", 7)
+    for line, told in ((7, "rubrics/r.yaml:7"), (9, "rubrics/r.yaml:9 → 7")):
+        assert describe_places(build_finding(old._replace(line=line), new)) == told
+    moved = Place("rubric/r@2.0.0:rubrics/r.yaml", 7)
+    assert describe_places(build_finding(old, moved)) == "evals/rubrics/r.yaml:7 → rubrics/r.yaml:7"
+
+
+def build_finding(old: Place, new: Place) -> DiffFinding:
+    (finding,) = compare(dict(RUBRIC, title="a"), dict(RUBRIC, title="b")).findings
+    return replace(finding, old=old, new=new)
