@@ -30,8 +30,8 @@ _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
 _TABLE = ".csv"  # of cases that a suite names: no source itself
 _TABLE_ALONE = (
-    "a table comes with the file that lists its tests: name that one (of promptfoo,"
-    " promptfooconfig.yaml)"
+    "no suite is a table alone: name the file that lists it (of promptfoo, promptfooconfig.yaml); "
+    "for questions in a table, `evalstore new dataset ID` begins a dataset"
 )
 # Prompt files that suites refer to: read as plain text, and never sources themselves.
 _TEXT = frozenset({".md", ".mustache", ".prompt", ".txt"})

@@ -28,7 +28,7 @@ from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, Migrat
 from evalstore.migration.plan import SourcePlan
 from evalstore.migration.readers import may_have_companions, run_reader
 from evalstore.migration.sources import LegacyFile
-from evalstore.migration.table import FormatTable
+from evalstore.migration.table import FormatTable, load_tool_shapes
 from evalstore.runs.formats import FileFormat, find_format
 
 _NO_PLAN = SourcePlan({}, ())
@@ -222,6 +222,8 @@ def _refuse_broken(
 ) -> SourceResult:
     line = error.place.line if error.place else None
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
+    tags = ((shape.tag, shape.reason) for shape in load_tool_shapes() if shape.tag)
+    reason = next((why for tag, why in tags if f"the tag {tag} " in error.message), reason)
     entry = MigrationEntry(file.name, "", line, MigrationOutcome.REFUSED, reasons=(reason,))
     source = MigrationSource(file.name, sha256, None, None, 0.0, error.message)
     return SourceResult(source, SourcePlan({}, () if skipped else (entry,)), skipped)

@@ -71,7 +71,7 @@ class ForeignShape:
     """The shape of a foreign file; all of its conditions must hold, and no sign of `unless`.
 
     A file that `has_cases` counts as these do. `format` is the format that it has, if it is one of
-    these.
+    these. `tag` is a tag of YAML that a file may have, which then cannot be read.
     """
 
     name: str
@@ -86,6 +86,7 @@ class ForeignShape:
     holder: str | None = None
     item: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     has_cases: bool = False
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalstore.migration import migrate
 from evalstore.migration.detect import detect_format
 from evalstore.migration.table import load_tables
 
@@ -14,6 +16,8 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "a suite": ({"name": "s", "skill": "x", "config": {}, "metrics": [], "tasks": ["tasks/*.yaml"]}, "waza"),
     "a task": ({"id": "t", "name": "T", "inputs": {"prompt": "Go."}, "expected": {"outcomes": []}}, "waza"),
     "HealthBench": ([{"prompt_id": "p", "prompt": [], "rubrics": [{"criterion": "x", "points": -2}]}], "HealthBench"),
+    "a row": ({"prompt_id": "p", "prompt": [], "rubrics": [{"criterion": "x", "points": -2}]}, "HealthBench"),
+    "a variant": ({"include": "t.yaml", "task": "u", "dataset_name": "U"}, "lm-evaluation-harness"),
     "PRBench": ([{"task": "t", "prompt_0": "?", "prompt_1": None, "rubric": [], "field": "law"}], "PRBench"),
     "a judge": ({"name": "j", "mlflow_version": "3.17.2", "instructions_judge_pydantic_data": {}}, "MLflow"),
     "a dataset": ([{"_xact_id": "1", "id": "a", "input": "?", "expected": "x", "metadata": {}}], "Braintrust"),
@@ -53,3 +57,13 @@ def test_it_is_named_as_its_own(name: str) -> None:
     assert match.shape is not None
     assert tool in match.reason
     assert "`" in match.reason or tool in {"Harbor", "EvalPort", "failure taxonomy of ai_eval"}
+
+
+def test_what_cannot_be_read_is_named_by_its_tag_or_says_what_it_may_be(tmp_path: Path) -> None:
+    task, table = tmp_path / "t.yaml", tmp_path / "t.csv"
+    task.write_text("task: t\nprocess_results: !function utils.process\n")
+    table.write_text("question,answer\nWho?,Me\n")
+    for path, words in ((task, "a task of lm-evaluation-harness"), (table, "no suite is a table alone")):
+        (entry,) = migrate(path, into=tmp_path / "store").entries
+        assert words in entry.reason
+        assert "`evalstore new dataset ID`" in entry.reason
