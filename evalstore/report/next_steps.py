@@ -79,8 +79,8 @@ def _after_migration(report: MigrationReport) -> Iterator[str]:
     if report.written:
         is_again = any(file.state == "updated" for file in report.files)
         yield _write_command("diff") if is_again else _write_command("validate", ".")
-        if is_again and not report.behind:
-            yield _MOVE_PINS
+        if not report.behind:
+            yield _MOVE_PINS if is_again else _write_command("bump", "--all")
     if report.behind:
         yield _MOVE_PINS
 

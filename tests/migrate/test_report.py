@@ -41,8 +41,9 @@ def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: P
     assert "ai_best_practices     31       90        90      0         0        0" in lines
     assert "  and 40 more remarks; --verbose shows all of it, and so does --format json" in lines
     assert "30 sources more without remarks" in lines
-    assert ran.next_steps == f"next: evalstore -C {tmp_path / 'store'} validate .\n"
-    assert cli(*ran.next_steps.split()[2:]).code == 0
+    steps = [line.split("evalstore ")[1] for line in ran.next_steps.splitlines()]
+    assert steps == [f"-C {tmp_path / 'store'} {words}" for words in ("validate .", "bump --all")]
+    assert cli(*steps[0].split()).code == 0
     assert lines[-2:] == [
         "32 files written, 0 unchanged",
         "2 other files skipped; --verbose names them",
@@ -81,7 +82,8 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
     assert sum(" migrated " in line for line in out.splitlines()) == 90
     entry = next(line for line in out.splitlines() if "/evals/59" in line)
     assert entry.split()[:4] == ["legacy/loud/evals.json:476", "/evals/59", "migrated", "datasets/loud.yaml#B60"]
-    assert "skipped: legacy/package.json, this is not a format that evalstore migrates" in out
+    assert "skipped: legacy/package.json, it is empty: there is no case in it to migrate" in out
+    assert "skipped: legacy/rows.jsonl, this is not a format that evalstore migrates" in out
     assert cli("migrate", many / "quiet_1", "--into", tmp_path / "other", "--verbose", "--quiet").out == ""
 
 
