@@ -69,7 +69,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     metavar="[REMOTE]",
     is_flag=False,
     flag_value="",
-    help="Push the branch and its release tags, all or nothing, to the branch's remote or to NAME.",
+    help="Push the branch and its release tags, all or nothing, to REMOTE; default: the branch's.",
 )
 @click.option(
     "-m", "--message", metavar="TEXT", type=PROSE, help="Message of the commit and the tags."

@@ -46,7 +46,7 @@ def command(
     come with an example to copy. Without NAME: list what can be explained.
 
     With --rules: list the rules of changes, with the bump that each requires, which way a score can
-    go, and the message. A level counts unless a decider proves that nothing moves.
+    go, and the message. A level counts unless it is proved that nothing moves.
 
     With --schema: NAME is a file, a check or the answer of a command. `evalstore init` writes the
     schemas of files into the store, where editors find them offline.

@@ -111,7 +111,7 @@ def _measure(
 )
 @click.pass_context
 def command(ctx: click.Context) -> ExitCode | None:
-    """Work with judges."""
+    """Measure judges, grade their examples, and move a judge to another model."""
     if ctx.invoked_subcommand:
         return None
     write_safely(sys.stderr, ctx.get_help() + "\n")

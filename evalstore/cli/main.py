@@ -32,7 +32,7 @@ GROUPS = {
         "status": "List what changed since its release, and the bump it needs.",
         "bump": "Release artifacts: version, commit and tag, all or nothing.",
         "log": "List the releases of an artifact, and what each changed.",
-        "blame": "Show who last changed each part of an artifact that has a meaning.",
+        "blame": "Show who last changed each part of an artifact, and when.",
         "impact": "Show what depends on an artifact, and what would move with it.",
         "accept": "Accept one change at a lower level, in a reviewed file.",
         "lock": "Lock every reference to its present version and content.",

@@ -95,7 +95,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     type=click.Choice(("suite", "all", "cases")),
     help="Who shares a rubric: the cases of a suite whose checks differ only in values, which "
     "go to the questions; those of all suites; or only cases with equal checks. A suite "
-    "that is in the store goes on as it is, unless you say it.",
+    "that is in the store already keeps its rubrics as they are shared, unless you give this.",
 )
 @click.option(
     "--dry-run",
@@ -140,9 +140,9 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     unmapped (kept as data) or refused; --verbose has a line for each. A refused entry does not stop
     the others. The files appear in the store all together or not at all.
 
-    Migrating again is a merge. A change at the source is taken over, at the version that the file
-    has, for `diff` and `bump` to judge. A change in the store is kept, and so is a removal. A
-    change on both sides is a conflict: the file is left alone, both sides are shown, and the exit
+    Migrating again is a merge. A change at the source is taken over, and the file keeps its
+    version: `diff` and `bump` judge the change. A change in the store is kept, and so is a removal.
+    A change on both sides is a conflict: the file is left alone, both sides are shown, and the exit
     code is 1. Renamed suites and cases are recognised. What no source needs any longer is listed,
     never deleted.
     """

@@ -178,8 +178,8 @@ class ScoreCommand(SectionedCommand):
 @add_save_option(
     "QUESTION",
     (
-        "Save the output to QUESTION as an example in its rubric, with its verdict or VERDICT; "
-        "repeatable."
+        "Save the output that answers QUESTION as an example in its rubric, with its own verdict "
+        "or VERDICT; repeatable."
     ),
 )
 @click.option(

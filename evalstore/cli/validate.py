@@ -68,7 +68,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
     "--as",
     "kind",
     type=click.Choice(["rubric", "judge", "dataset"]),
-    help="What each PATH is, whatever it looks like.",
+    help="Check each PATH as this kind, whatever its keys look like.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(  # noqa: PLR0913  # one parameter for each option
@@ -85,7 +85,8 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
     Examples are graded, too: each must get the verdict or the score that it expects. Judges answer
     from kept replies, of the model that evalstore.yaml or the environment names where they name
-    none (evalstore explain settings.judge); `evalstore judge examples REF` asks for the missing.
+    none (evalstore explain settings.judge); `evalstore judge examples REF` asks for missing
+    replies.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. The
     exit code is 1 for an error and 0 for warnings; with --strict (or `strict: true` in
@@ -93,12 +94,13 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
     --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two
     parts, missing or surplus quotes, the ending .yml, and `renamed_from` where a released artifact
-    has another id; every other byte stays. What it mends can move scores, and it says so.
+    has another id; every other byte stays. A fix can move scores; then it says so.
 
-    A file of another tool is named as that tool's, with the command that migrates it; --as judges
-    it as a rubric, a judge or a dataset all the same, by the mistakes that keep it from being one.
+    A file of another tool is named as that tool's, with the command that migrates it; --as checks
+    it as a rubric, a judge or a dataset all the same, and lists what keeps it from being one.
 
-    With --base what evalstore.yaml lets through since that commit is a finding, and does not count.
+    With --base, whatever evalstore.yaml began to allow after that commit is a finding, and is not
+    allowed.
     """
     from evalstore.model import Severity
 
