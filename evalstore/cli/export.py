@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from posixpath import normpath
+
 import click
 
 from evalstore.api import list_formats
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import CONTENT_REF, FormatChoice
+from evalstore.cli.param_types import FormatChoice, ReferenceType
 from evalstore.errors import ExitCode, UsageError
+from evalstore.runs.run_names import STORED_PATH
+
+
+class _RunOrReference(ReferenceType):
+    """A run's path below the store, or a reference to what is given back."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a path as it is; `UsageError` for what is neither."""
+        if STORED_PATH.fullmatch(normpath(value)):
+            return value
+        return super().convert(value, param, ctx)
 
 
 @click.command(
@@ -19,7 +32,7 @@ from evalstore.errors import ExitCode, UsageError
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
     ),
 )
-@click.argument("refs", nargs=-1, metavar="[REF]...", type=CONTENT_REF)
+@click.argument("refs", nargs=-1, metavar="[REF|RUN]...", type=_RunOrReference(of_content=True))
 @click.option(
     "--to",
     "format_",
@@ -42,8 +55,8 @@ def command(
 
     Without REF: all datasets that came from the format, each at its last release, or from disk if
     it has none. What cannot be exported is named, and the exit code is 1; the rest is written. Runs
-    (every_eval_ever) are copied from runs/: all of them, those made from a REF, or those named by
-    their path. Without --out, a single file goes to stdout.
+    (every_eval_ever) are copied from runs/ with their rows: all of them, those that a REF came
+    from, or those named by their path. Without --out, a single file goes to stdout.
     """
     from evalstore.api import export
     from evalstore.report.written import describe_refusal

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from types import NoneType
 from typing import Any
 
@@ -41,7 +43,7 @@ from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.model.question_params import list_value_keys
-from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path, strip_run_ending
 
 _MAPPED_KEYS = frozenset(
     {"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"}
@@ -342,24 +344,31 @@ def _export_runs(
 ) -> tuple[ExportedFile, ...]:
     """Return stored runs byte by byte: the named ones, by path or artifact, else all below `runs/`.
 
+    A path names a run: its aggregate and its rows are given back together.
+
     A run is a record: later edits of the questions that came from it do not change it.
     """
     if artifacts.root is None:
         raise RefError("a bare repository has no runs", hint="export from a checkout")
-    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(
-        list_runs(artifacts.root)
-    )
-    if not paths:
+    stored = sorted(list_runs(artifacts.root))
+    if not stored:
         raise RefError(
             f"no run is here in {RUNS_FOLDER}/",
             hint="`evalstore migrate` and `evalstore score` put them there",
         )
-    return tuple(_export_run(artifacts.root, path) for path in dict.fromkeys(paths))
+    named = [strip_run_ending(_find_run_path(text, table, artifacts)) for text in refs]
+    by_run: dict[str, list[str]] = {}
+    for path in stored:
+        by_run.setdefault(strip_run_ending(path), []).append(path)
+    if missing := next((name for name in named if name not in by_run), None):
+        raise RefError(f"no run is here as {missing}.json", hint=f"they are below {RUNS_FOLDER}/")
+    paths = chain.from_iterable(by_run[name] for name in dict.fromkeys(named or by_run))
+    return tuple(_export_run(artifacts.root, path) for path in paths)
 
 
 def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> str:
-    if STORED_PATH.fullmatch(text):
-        return text
+    if STORED_PATH.fullmatch(path := normpath(text)):
+        return path
     ref = parse_ref(text)
     source = artifacts.load_main(ref).value.get("x_source", {})
     path = source.get("run")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
-from evalstore.errors import RefusedError
+from evalstore.errors import RefError, RefusedError
 from evalstore.files import move_below
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration import staging as write
@@ -420,10 +420,25 @@ def test_an_export_names_runs_by_what_came_of_them(lines: Callable[..., Path], t
     for ref in ("dataset/b", "runs/legacy/b.jsonl"):
         (given,) = export(ref, to="every_eval_ever", store=store).files
         assert (given.file, given.ref) == ("legacy/b.jsonl", "runs/legacy/b.jsonl")
+    with pytest.raises(RefError, match=r"no run is here as runs/legacy/c\.json"):
+        export("runs/legacy/c.jsonl", to="every_eval_ever", store=store)
     dataset = store / "datasets/b.yaml"
     dataset.write_text(dataset.read_text().replace("runs/legacy/b.jsonl", "../secret.json"))
     with pytest.raises(RefusedError, match="did not come from every_eval_ever"):
         export("dataset/b", to="every_eval_ever", store=store)
+
+
+@pytest.mark.parametrize("name", ["runs/a/x.json", "./runs/a/x_samples.jsonl"])
+def test_the_command_gives_back_a_run_with_its_rows(cli: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    for file in ("x.json", "x_samples.jsonl", "y.json"):
+        (tmp_path / "runs/a").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "runs/a" / file).write_text(file)
+    ran = cli("-C", tmp_path, "export", "--to", "every_eval_ever", name, "--out", "back")
+    assert ran.code == 0, ran.err
+    assert {path.name: path.read_text() for path in tmp_path.glob("back/a/*")} == {
+        "x.json": "x.json",
+        "x_samples.jsonl": "x_samples.jsonl",
+    }
 
 
 @pytest.mark.parametrize("name", ["%00.json", "%2E%2E/x.json", "%2Fetc.json", "a%2F%2E%2E%2F%2E%2E%2Fb.json"])
