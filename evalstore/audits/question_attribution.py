@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
+from evalstore.audits.edits.check_matching import CheckNames
 from evalstore.audits.edits.rubric_plan import (
     DATASET,
     INPUT,
@@ -52,6 +53,7 @@ from evalstore.audits.wording import has_other_prompt, name_prompt
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
+from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow, Run
@@ -72,32 +74,29 @@ _CONTEXT_BITS = {
 _CONTEXTS = 1 << DATASET | 1 << INPUT | 1 << OUTPUTS
 
 
-def _describe_drift(
-    row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
-) -> str:
-    """Return in words the first recorded result of a row that replay does not reproduce.
-
-    It is empty where there is none.
-    """
+def _is_other_question(row: GradedRow, question: Question) -> bool:
     # An empty digest is one that the run did not record.
     # An output to another input says so itself: its digest is that of what was asked.
     asked = compute_asked_digest(row.asked) if row.asked is not None else ""
     is_same = row.reference_digest in {"", question.reference_digest}
-    if not is_same or row.input_digest not in {"", question.input_digest, asked}:
-        return "the question differs from the recorded one"
-    # Runs of other tools record no checks.
-    for check in replayed.checks if row.checks else ():
-        before = recorded.get(check.id)
+    return not is_same or row.input_digest not in {"", question.input_digest, asked}
+
+
+def _describe_check_drift(
+    names: CheckNames, recorded: Sequence[CheckResult], replayed: Sequence[CheckResult]
+) -> str:
+    """Return in words the first recorded result of a check that replay does not reproduce.
+
+    It is empty where there is none.
+    """
+    results = {names[check.id]: check for check in recorded if check.id in names}
+    for check in replayed:
+        before = results.get(check.id)
         if before is None or (before.score, before.verdict) != (check.score, check.verdict):
             was = "absent" if before is None else _describe(before.score, before.verdict)
             return f"{check.id} was {was}, is {_describe(check.score, check.verdict)}"
-    if row.checks and len(row.checks) != len(replayed.checks):
-        return f"{len(row.checks)} checks were recorded, the rubric has {len(replayed.checks)}"
-    if (row.score, row.verdict) != (replayed.score, replayed.verdict):
-        return (
-            f"the score was {_describe(row.score, row.verdict)}, is "
-            f"{_describe(replayed.score, replayed.verdict)}"
-        )
+    if len(recorded) != len(replayed):
+        return f"{len(recorded)} checks were recorded, the rubric has {len(replayed)}"
     return ""
 
 
@@ -219,6 +218,10 @@ class QuestionAttributor:
     price: MissingCalls = field(default_factory=MissingCalls)
     patterns: SharePatterns = field(default_factory=SharePatterns)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
+    # Most questions have results of checks that are the same objects as those of others.
+    _check_drifts: IdentityCache[str] = field(
+        default_factory=lambda: IdentityCache(_describe_check_drift)
+    )
 
     @property
     def is_judged(self) -> bool:
@@ -266,7 +269,7 @@ class QuestionAttributor:
             result=result,
             anchors=max(anchors.values(), default=0),
             service_keys=tuple(anchors) or tuple(self.evidence.list_anchor_keys(pairs)),
-            drift=tuple(_list_drift(shared, result.ends)),
+            drift=tuple(self._list_drift(shared, result.ends)),
             cells=cells,
         )
 
@@ -308,6 +311,28 @@ class QuestionAttributor:
         if blocks is None:
             return None
         return share_question(trees, blocks, cells, partial(self._find_source, shared, cells.moved))
+
+    def _list_drift(
+        self, shared: _SharedQuestion, ends: Sequence[Sequence[RubricResult]]
+    ) -> Iterator[Drift]:
+        for side, run in enumerate("AB"):
+            for row, results in zip(shared.rows[side].outputs, ends[side], strict=True):
+                if what := self._describe_drift(shared, side, row, results):
+                    yield Drift(run, row.id, what)
+
+    def _describe_drift(
+        self, shared: _SharedQuestion, side: int, row: GradedRow, replayed: RubricResult
+    ) -> str:
+        if _is_other_question(row, shared.questions[side]):
+            return "the question differs from the recorded one"
+        names = shared.plan.rubric.owner.names[side]
+        # Runs of other tools record no checks.
+        if row.checks and (what := self._check_drifts.find(names, row.checks, replayed.checks)):
+            return what
+        if (row.score, row.verdict) == (replayed.score, replayed.verdict):
+            return ""
+        was, found = (_describe(one.score, one.verdict) for one in (row, replayed))
+        return f"the score was {was}, is {found}"
 
     def prove_direction(self) -> Direction:
         """Return where the rubrics of the questions so far can move a score that has them."""
@@ -502,14 +527,6 @@ def _list_contexts(
         yield FactorName.INPUT
     elif not shared.rows[0].has_output_of(shared.rows[1]):
         yield FactorName.OUTPUTS
-
-
-def _list_drift(shared: _SharedQuestion, ends: Sequence[Sequence[RubricResult]]) -> Iterator[Drift]:
-    for side, run in enumerate("AB"):
-        for row, results in zip(shared.rows[side].outputs, ends[side], strict=True):
-            recorded = shared.index_results(row.checks, side)
-            if what := _describe_drift(row, shared.questions[side], recorded, results):
-                yield Drift(run, row.id, what)
 
 
 def _leave_gaps_out(

@@ -18,7 +18,7 @@ from evalstore.text import make_excerpt
 _WORD = re.compile(r"[^\W\d_]+")
 _ID_END = re.compile(r"[-_./: ]*(?:[0-9]+|[-_./: ][^-_./: ]*)$")
 _CHUNKS = 8  # of an input's words, of which near-equal ones differ in one at most
-_MOST = 20_000  # questions that are looked at: what is held of each stays in memory
+_MOST = 2_000  # questions that are looked at: as many tell, and what is held of each is in memory
 _PART = 0.1  # of the questions: fewer that are nearly equal move no interval
 _FEWEST, _LEAST_AGREEMENT, _ERRORS = 5, 0.2, 3  # prefixes, their correlation, and its errors
 _SHOWN = 40
