@@ -371,6 +371,13 @@ CODES: list[tuple[str, str | None, str]] = [
     ("JSON.parse(output).a.b === 1 || JSON.parse(output).c === 1", None, ""),
     ("JSON.parse(output).a !== 'x'", None, ""),
     (
+        "typeof JSON.parse(output).a === 'string' && JSON.parse(output).a.toLowerCase().includes('ok')",
+        '{"a": "O\u212a"}',
+        '{"a": 1}',
+    ),
+    ("JSON.parse(output).a.includes('x')", '{"a": ["x"]}', '{"a": ["xx", 1]}'),
+    ("JSON.parse(output).a.trim() === 'x' || JSON.parse(output).b === 1", None, ""),
+    (
         "(() => { try { const o = JSON.parse(output); return String(o.n) === '12'; } catch (e) { return false; } })()",
         '{"n": [[12.0]]}',
         '{"n": [12, null]}',
@@ -435,6 +442,7 @@ SCHEMAS: list[tuple[Any, str, str, str]] = [
     ({"pattern": "^.$"}, '"😀"', '"ab"', ""),  # with flag u a character is one, as here
     ({"items": [{"type": "string"}], "additionalItems": {"pattern": "a$"}}, '["b", "a"]', '["a", "a\\n"]', ""),
     ({"allOf": [{"$ref": "#/definitions/id"}], "definitions": {"id": {"pattern": r"\bid\b"}}}, '"éid"', '"_id"', ""),
+    ({"uniqueItems": True, "items": {"not": {"const": 1}}}, "[1e999, -1e999]", "[1e999, 2e999]", ""),
     ({"pattern": r"\p{Lu}"}, "1", "", "pattern"),
     ({"pattern": r"\_"}, "1", "", "pattern"),  # an error with flag u
     ({"type": "string", "format": "date"}, '"2024-02-29"', "1", "format"),

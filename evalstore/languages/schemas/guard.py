@@ -74,6 +74,10 @@ def make_equality_key(value: Any) -> Any:
         return frozenset((name, make_equality_key(item)) for name, item in value.items())
     if isinstance(value, list):
         return ("[", *map(make_equality_key, value))
+    if not hasattr(
+        value, "as_integer_ratio"
+    ):  # a number without end, of JSON as JavaScript reads it
+        return ("n", "-" if str(value.text).startswith("-") else "+")
     numerator, denominator = value.as_integer_ratio()
     return ("n", f"{numerator}/{denominator}")
 

@@ -20,20 +20,13 @@ from evalstore.migration.javascript.expressions import (
 )
 from evalstore.migration.javascript.json_conditions import read_json_condition
 from evalstore.migration.javascript.patterns import escape_literals, translate_pattern
-from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space
+from evalstore.migration.javascript.searches import CALL, EQUAL, write_search
 
 _LOWER = r"(?P<lower>\.toLowerCase\(\))?"
 _INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{STRING})\s*\)")
-_SUBJECT = r"output(?P<made>(?:\.trim\(\)|\.toLowerCase\(\))*)"
-_CALL = re.compile(
-    rf"{_SUBJECT}\.(?P<name>includes|startsWith|endsWith)\(\s*(?P<text>{STRING})\s*\)(?!\s*[=<>.\[])"
-)
-_EQUAL = re.compile(rf"{_SUBJECT}\s*===\s*(?P<text>{STRING})")
+_CALL, _EQUAL = (re.compile(rf"output{how}") for how in (CALL, EQUAL))
 _LENGTH = re.compile(r"output\.length\s*(?P<sign><=?|>=?|===)\s*(?P<number>[0-9]{1,5})(?![\w.])")
 _TEST = re.compile(rf"(?P<pattern>{REGEX})(?P<flags>[imsg]*)\.test\(\s*output\s*\)(?!\s*[=<>.\[])")
-# What becomes a letter of ASCII in lower case, beside its capital: the Kelvin sign, and a capital I
-# with a dot, behind which a dot is left over.
-_ALSO = {"k": "\\u212a", "i": "\\u0130"}
 _NEVER = "(?!)"
 _LONGEST = 20_000
 
@@ -138,26 +131,8 @@ def _read_part(text: str, start: int) -> tuple[_Pattern, int] | None:
 
 def _read_call(match: re.Match[str]) -> _Pattern:
     name = match["name"] if match.re is _CALL else "==="
-    text, made = read_string(match["text"]), match["made"]
-    is_trimmed, is_lower = ".trim()" in made, ".toLowerCase()" in made
-    if has_half_character(text) or (is_trimmed and (not text or text != trim_space(text))):
-        raise UnreadError
-    if is_lower and (not text.isascii() or text != text.lower()):
-        raise UnreadError
-    has_end, is_anywhere = name in {"endsWith", "==="}, name in {"includes", "endsWith"}
-    said = "".join(_fold(text, has_end=has_end)) if is_lower else re.escape(text)
-    blank = f"[{SPACE}]*" if is_trimmed else ""
-    start, end = "" if is_anywhere else blank, f"{blank}\\Z" if has_end else ""
-    return _Pattern(f"{start}{said}{end}", is_anywhere)
-
-
-def _fold(text: str, *, has_end: bool) -> Iterator[str]:
-    """Yield a pattern for each letter of a text that is looked for in lower case."""
-    for place, letter in enumerate(text, 1):
-        is_dotted = letter == "i" and (has_end or place < len(text))
-        also = "" if is_dotted else _ALSO.get(letter, "")
-        is_letter = letter.isalpha()
-        yield f"[{letter.upper()}{letter}{also}]" if is_letter else re.escape(letter)
+    text, is_anywhere = write_search(name, read_string(match["text"]), match["made"])
+    return _Pattern(text, is_anywhere)
 
 
 def _read_length(match: re.Match[str]) -> _Pattern:

@@ -14,6 +14,7 @@ from evalstore.migration.javascript.expressions import (
     read_string,
     translate_condition,
 )
+from evalstore.migration.javascript.searches import CALL, EQUAL, write_search
 from evalstore.migration.javascript.values import SPACE, TRIM_STEP, write_number
 
 Schema = dict[str, Any]
@@ -100,6 +101,18 @@ def _make_listed(match: re.Match[str]) -> Schema:
     return {"enum": list(dict.fromkeys(map(read_string, re.findall(STRING, match["value"]))))}
 
 
+def _make_search(match: re.Match[str]) -> Schema:
+    """Return the schema of a text in which another is found; of what has no such function, none."""
+    if "||" in match.string:  # behind which it would matter which part throws
+        raise UnreadError
+    name, text = match.groupdict().get("name") or "===", read_string(match["text"])
+    pattern, is_anywhere = write_search(name, text, match["made"])
+    found = {"type": "string", "pattern": pattern if is_anywhere else f"\\A{pattern}"}
+    if name != "includes" or match["made"]:
+        return found
+    return {"anyOf": [found, {"type": "array", "contains": {"const": text}}]}
+
+
 _ODD_TEXTS = frozenset({"undefined", "[object Object]", "Infinity", "-Infinity"})
 _PARTS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Schema]]] = [
     (re.compile(rf"{_PATH}\s*===\s*(?P<value>{_LITERAL})", re.ASCII), _make_equal),
@@ -118,6 +131,8 @@ _PARTS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Schema]]] = [
         ),
         lambda match: {"type": match["value"]},
     ),
+    (re.compile(rf"{_PATH}{CALL}", re.ASCII), _make_search),
+    (re.compile(rf"{_PATH}{EQUAL}", re.ASCII), _make_search),
     (re.compile(rf"Array\.isArray\({_PATH}\)", re.ASCII), lambda _: {"type": "array"}),
     (
         re.compile(
