@@ -56,7 +56,8 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
         recorded = sample.output.measures.recorded
         missing = [name for name in bounds if name not in recorded]
         if missing:
-            return grade_missing(f"no usable {' and no '.join(missing)} was recorded with the output")
+            names = " and no usable ".join(missing)
+            return grade_missing(f"no usable {names} was recorded with the output")
         for name, wanted in bounds.items():
             if not wanted.least <= recorded[name] <= wanted.most:
                 return grade_binary(False, f"{name} is {recorded[name]}, and not {wanted}")
