@@ -100,7 +100,7 @@ class Comparability:
 
     @property
     def bound_after(self) -> Fraction | None:
-        """The same once one side was graded by the other's rubrics."""
+        """The same once one side was graded as the other was."""
         again = ComparableAnswer.AFTER_SCORING_AGAIN
         return add_bounds(part.bound for part in self.parts if part.answer is not again)
 

@@ -49,7 +49,7 @@ def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
     worst of its parts, each with its reason. Nothing is graded, and no judge is asked.
 
     "yes": no score moves. "yes, after scoring again": the scores can be compared once the outputs
-    of one side are graded by the other's rubrics. "bounded": the questions differ, which moves the
+    of one side are graded as the other's were. "bounded": the questions differ, which moves the
     difference by at most the bound. Else: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.

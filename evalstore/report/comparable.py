@@ -34,7 +34,7 @@ def _describe_answer(found: Comparability) -> str:
     again = found.answer != "bounded" or any(
         part.answer == "yes, after scoring again" for part in found.parts
     )
-    once = " once one side is graded by the other's rubrics" if again else ""
+    once = " once one side is graded as the other was" if again else ""
     within = f" within {_format_bound(found.bound_after)}" if found.answer == "bounded" else ""
     stand = (
         f"; without it, within {_format_bound(found.bound)}"
