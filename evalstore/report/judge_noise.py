@@ -66,7 +66,8 @@ def _noise_head(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
     )
     yield f"each judged {noise.repeat} times by {engines}"
     if noise.unjudged:
-        yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
+        left_out = count_noun(noise.unjudged, "output")
+        yield f"left out, because a judgement or its score is missing: {left_out}"
 
 
 def _list_noisiest(noise: JudgeNoise) -> Iterator[str]:

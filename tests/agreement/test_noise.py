@@ -129,7 +129,7 @@ def test_a_judgement_without_a_score_is_in_no_number(
 ) -> None:
     path = run(one="mute", two="steady")
     ran = measure(cli, store, "--run", path, "--repeat", "2", "--no-write", "--judge-url", judge_server.url)
-    assert "left out, because a judgement has no score: 1 output" in ran.out
+    assert "left out, because a judgement or its score is missing: 1 output" in ran.out
     assert (store / "judges/tone.yaml").read_text() == JUDGE
 
 
