@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evalstore.diff.findings import Certainty, Diff, Direction, Witness
+from evalstore.diff.findings import Certainty, Diff, Direction, TotalEffect, Witness
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
@@ -66,9 +66,9 @@ class Change:
     fingerprint, where `old` and `new` do not tell one edit from another. `words` fill the rule's
     message. An edit of a judge has both `judges`, one of a dataset the `questions` that it reaches.
     An edit of a reference, or of what is read of a question, has the `imported_diff` of what it
-    names or of the checks that read it. `effect` is what an edit of a rubric does, by all that its
-    checks can answer. `is_sent`: judges are asked on both sides, and differ, or are sent what
-    differs.
+    names or of the checks that read it; `together` is what all edits of its questions do. `effect`
+    is what an edit of a rubric does, by all that its checks can answer. `is_sent`: judges are asked
+    on both sides, and differ, or are sent what differs.
     """
 
     rule: str
@@ -88,6 +88,7 @@ class Change:
     discriminator: Any = None
     questions: tuple[QuestionEdit, ...] = ()
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    together: TotalEffect | None = None
     effect: RubricEffect | None = None
     is_sent: bool = False
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from evalstore.diff.change import Change, Proof, QuestionEdit
 from evalstore.diff.effects.totals import join_questions
-from evalstore.diff.findings import Detail, Diff, DiffFinding
+from evalstore.diff.findings import Detail, Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_rubrics import FilledRubric, RubricReaders, RubricReads, fill_rubric
 from evalstore.diff.references import ArtifactLoader
@@ -23,7 +23,7 @@ _REFERENCE, _EXTRA, _NOTE = (
     "metadata-changed",
 )
 _REF_RULE, _REF_KEY = "question-rubric-ref-changed", "rubric_ref"
-_SAME_MEANING = Proof("it is another spelling with the same meaning for the checks that read it")
+_SAME_MEANING = Proof("the checks that may read it ask for the same before and after")
 _SAME_RUBRIC = Proof("with the question's values it is the same rubric", Bump.MINOR)
 _OTHER_RUBRIC = Proof(
     "only one of the two rubrics reads it: what it moves is said with the change of rubric",
@@ -41,7 +41,8 @@ class _ComparedPair(NamedTuple):
 
     `readers` are the rubrics before and after, or why one is not known; `moved` the keys that
     differ, each with the judge or rubric that reads it, "" for the rubric's own checks. `diff` is
-    None where nothing differs for the checks, or where `why` says what keeps it unknown.
+    None where nothing differs for the checks, or where `why` says what keeps it unknown. `totals`
+    are what the edit of each key does alone.
     """
 
     readers: tuple[RubricReads | str, RubricReads | str]
@@ -49,6 +50,7 @@ class _ComparedPair(NamedTuple):
     diff: Diff | None = None
     why: str = ""
     findings: Mapping[str, tuple[DiffFinding, ...]] = {}
+    totals: Mapping[str, TotalEffect] = {}
 
 
 @dataclass(slots=True)
@@ -98,8 +100,9 @@ class QuestionComparison:
             return self._judge_unmoved(change, results)
         readers = (one.readers[1] for one in results)
         refs = dict.fromkeys(side.ref for side in readers if isinstance(side, RubricReads))
-        found = _merge_diffs(results, change.name)
-        return replace(change.with_reason(f"{' and '.join(refs)} reads it"), imported_diff=found)
+        found, together = _merge_diffs(results, change.name)
+        change = change.with_reason(f"{' and '.join(refs)} reads it")
+        return replace(change, imported_diff=found, together=together)
 
     def _judge_unmoved(self, change: Change, results: Sequence[_ComparedPair]) -> Change:
         """Return an edit that no finding is due to, with its proof, or with why that is open."""
@@ -142,8 +145,9 @@ class QuestionComparison:
             return change
         if not any(one.findings.get(_REF_KEY) for one in compared):
             return replace(change.with_words(why=""), proof=_SAME_RUBRIC, imported_diff=None)
-        found = _merge_diffs(compared, _REF_KEY)
-        return replace(change.with_words(why=""), imported_diff=found, decision=None)
+        found, together = _merge_diffs(compared, _REF_KEY)
+        change = replace(change.with_words(why=""), imported_diff=found, decision=None)
+        return replace(change, together=together)
 
     def _may_take(self, pair: QuestionEdit, key: str) -> bool:
         """Whether some check of a question's rubrics may take a value from a key."""
@@ -185,8 +189,20 @@ class QuestionComparison:
             is_sent = finding.is_sent and _keeps_outputs(pair)
             named = replace(finding, questions=1, question_ids=(pair.id,), is_sent=is_sent)
             found.setdefault(key, []).append(named)
+        totals: dict[str, TotalEffect] = {}
+        for key in found:
+            rubric = new if key == _REF_KEY else old
+            kept = {name: value for name, value in rows[0].items() if name != key}
+            edited = kept | {name: value for name, value in rows[1].items() if name == key}
+            alone = sides[0], fill_rubric(rubric.value, edited)
+            totals[key] = diff.total if len(found) == 1 else self._find_total(alone)
         findings = {key: tuple(some) for key, some in found.items()}
-        return _ComparedPair((old, new), moved, diff, findings=findings)
+        return _ComparedPair((old, new), moved, diff, findings=findings, totals=totals)
+
+    def _find_total(self, sides: tuple[FilledRubric, FilledRubric]) -> TotalEffect:
+        """Return what one edit of a question does, given its rubric without it and with it."""
+        diff = None if sides[1].misfits else self._compare_filled(*sides)
+        return diff.total if diff else TotalEffect(Direction.EITHER, Direction.EITHER, None)
 
     def _compare_filled(self, old: FilledRubric, new: FilledRubric) -> Diff | None:
         """Return the diff of two filled rubrics; None where that is too much."""
@@ -284,17 +300,21 @@ def _find_bump(compared: _ComparedPair, key: str) -> Bump:
     return max((one.level for one in compared.findings.get(key, ())), default=Bump.NONE)
 
 
-def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
-    """Return what one edit does to several questions: equal findings once, and what all share."""
+def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> tuple[Diff, TotalEffect]:
+    """Return what one edit does to several questions, and what all edits do to them.
+
+    Equal findings are one.
+    """
     changed = [one for one in compared if one.findings.get(key)]
     diffs = list({id(one.diff): one.diff for one in changed if one.diff}.values())
     findings = merge_findings(found for one in changed for found in one.findings[key])
-    return replace(
+    merged = replace(
         diffs[0],
         findings=findings,
         required_bump=max((one.level for one in findings), default=Bump.PATCH),
-        total=join_questions([diff.total for diff in diffs]),
+        total=join_questions([one.totals[key] for one in changed]),
     )
+    return merged, join_questions([diff.total for diff in diffs])
 
 
 def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise, product
 from random import Random
 from typing import Any
@@ -525,3 +526,16 @@ def test_a_default_that_is_removed_is_named_in_plain_words() -> None:
     old = {**old, "questions": [{**rows[0], "rubric_ref": "rubric/r@1.0.0"}]}
     (unused,) = compare(old, {**old, "defaults": {}}).findings
     assert unused.message == "the default that no question uses: graded by no rubric (was rubric/r@1.0.0)"
+
+
+def test_an_edit_of_a_reference_is_judged_without_the_other_edits_of_its_question() -> None:
+    checks = [{"kind": "fact_match"}, {"kind": "must_contain_any", "values": {"from": "names"}}]
+    held = {REF: {"id": "r", "version": "1.0.0", "checks": checks, "scoring": {"combine": "weighted_avg"}}}
+    old = {"id": "q", "input": "i", "expected_facts": ["x", "y"], "names": ["tag"]}
+    rows = [[old], [{**old, "expected_facts": ["x"]}], [{**old, "expected_facts": ["x"], "names": ["tags"]}]]
+    sides = [{"id": "d", "defaults": {"rubric_ref": REF}, "questions": some} for some in rows]
+    alone, both = (compare(sides[0], side, load=context(held).load) for side in sides[1:])
+    (facts,) = alone.findings
+    assert facts.max_shift == Fraction(1, 4)
+    assert [finding.max_shift for finding in both.findings] == [Fraction(1, 4), Fraction(1, 2)]
+    assert both.total.max_shift == Fraction(3, 4)

@@ -38,7 +38,7 @@ def join_effects(
         if change.before and is_scoring_edit(*change.states):
             edits.append((change, finding))
         elif change.questions and change.imported_diff:
-            questions.append(change.imported_diff.total)
+            questions.append(change.together or change.imported_diff.total)
         else:
             others.append(finding)
     return _join([_join_edits(edits, effect), *others, join_questions(questions)])
