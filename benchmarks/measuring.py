@@ -137,11 +137,12 @@ def seal_environment() -> None:
 
 
 def write_released_rubrics(
-    folder: Path, artifacts: int, releases: int, *, alone: bool = False
+    folder: Path, artifacts: int, releases: int, *, alone: bool = False, low: bool = False
 ) -> None:
     """Make a store of rubrics with so many releases of each, whose titles alone differ, and an edit of one on top.
 
-    All rubrics are released by one commit, or each by its own: `alone`.
+    All rubrics are released by one commit, or each by its own: `alone`. `low`: every release looks
+    for another phrase, which its number does not say.
     """
     git(folder, "init", "-q", "-b", "main")
     git(
@@ -149,7 +150,7 @@ def write_released_rubrics(
         "fast-import",
         "--quiet",
         "--done",
-        stdin="".join(_stream_releases(artifacts, releases, alone=alone)),
+        stdin="".join(_stream_releases(artifacts, releases, alone=alone, low=low)),
     )
     git(folder, "pack-refs", "--all")
     git(folder, "reset", "-q", "--hard")
@@ -158,10 +159,10 @@ def write_released_rubrics(
     git(folder, "commit", "-q", "-a", "-m", "an edit")
 
 
-def _stream_releases(artifacts: int, releases: int, *, alone: bool) -> Iterator[str]:
+def _stream_releases(artifacts: int, releases: int, *, alone: bool, low: bool) -> Iterator[str]:
     ledgers = dict.fromkeys((f"r{number:05}" for number in range(artifacts)), "")
     for patch in range(releases):
-        version, tags = f"1.0.{patch}", list[str]()
+        version, tags, phrase = f"1.0.{patch}", list[str](), f"cache {patch}" if low else "cache"
         for id_ in ledgers:
             if alone or not tags:
                 yield from tags
@@ -169,7 +170,7 @@ def _stream_releases(artifacts: int, releases: int, *, alone: bool) -> Iterator[
                 yield f"commit refs/heads/main\ncommitter {PERSON} {STAMP}\ndata 7\nrelease\n"
             text = (
                 f"id: {id_}\nversion: {version}\ntitle: in the words of {version}\nchecks:\n"
-                f"  - {{kind: must_contain_any, values: [{id_}_tag, cache]}}\nscoring: {{combine: all_pass}}\n"
+                f"  - {{kind: must_contain_any, values: [{id_}_tag, {phrase}]}}\nscoring: {{combine: all_pass}}\n"
             )
             ledgers[id_] += f"{version} {hashlib.sha256(text.encode()).hexdigest()}\n"
             yield f"M 100644 inline rubrics/{id_}.yaml\ndata {len(text)}\n{text}\n"

@@ -20,6 +20,7 @@ from measuring import Measured, seal_environment
 BUDGETS = (
     *("start", "small_store", "many_artifacts", "list_versions", "verify", "validate_rows"),
     *("edited", "score_outputs", "show_page", "ask_judges", "audit_again", "migrate_suites"),
+    "growth",
 )
 
 
