@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import evaluate
+from evalstore.checks import prepare_rubric
 from evalstore.diff import DiffFinding, Direction
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric_state
-from evalstore.model import Verdict
+from evalstore.model import Output, Question, Sample, Verdict
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
 from tests.rows import mark_slow
@@ -172,8 +172,9 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
 
 def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     if (key := repr(state)) not in said:
-        rows = [{"id": "q", "input": "", **question} if question else None for question in QUESTIONS]
-        results = [evaluate(make_rubric(state), text, row) for text in texts for row in rows]
+        grade = prepare_rubric(make_rubric(state))
+        rows = [Question("q", "", question) if question else None for question in QUESTIONS]
+        results = [grade(Sample(Output(text), row)) for text in texts for row in rows]
         said[key] = tuple((one.score, one.verdict) for one in results)
     return said[key]
 
