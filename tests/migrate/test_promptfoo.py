@@ -436,6 +436,17 @@ def test_variables_within_a_variable_are_filled_as_far_as_the_program_is_sure_to
     assert len(case.rubric.value["x_unmapped"]) == 5
 
 
+def test_a_text_of_a_file_is_trimmed_for_tests_of_the_configuration_itself() -> None:
+    """In a file of tests the two releases neither trim it nor leave it as it is: they fill it."""
+    tests = [{"assert": [{"type": "equals", "value": "file://a.txt"}]}]
+    files = {"a.txt": " x\n", "more.json": json.dumps(tests)}
+    config = {"prompts": ["?"], "tests": [*tests, "file://more.json"]}
+    own, other = read_config(json.dumps(config), "config.json", files).cases
+    assert own.rubric
+    assert own.rubric.value["checks"][0]["targets"] == ["x"]
+    assert "is trimmed and filled by some ways" in other.reasons[0]
+
+
 # A schema, a text of JSON that the npm package passes and one that it fails, and the keyword that is lossy, if any.
 SCHEMAS: list[tuple[Any, str, str, str]] = [
     ({"pattern": r"^\d[\w\-]$"}, '"1-"', '"\u0661-"', ""),

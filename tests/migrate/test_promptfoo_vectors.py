@@ -12,6 +12,7 @@ import pytest
 
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.extraction import Extraction
+from evalstore.migration.javascript.values import trim_space
 from evalstore.migration.readers.promptfoo.templates import fill_known
 from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.shared_data import SHARED
@@ -42,7 +43,7 @@ COUNTED = {
     "icontains-any": (7, 0),
     "in csv": (22, 4),
     "in json": (6, 6),
-    "in yaml": (17, 5),
+    "in yaml": (19, 3),
     "is-json": (48, 10),
     "is-refusal": (0, 8),
     "is-valid-openai-tools-call": (0, 6),
@@ -104,8 +105,8 @@ def compare(vector: dict[str, Any]) -> str:
             return "declared"
         _, score = grade_case(case, extraction.drafts, output, **recorded)
         return "equal" if score is None else "is graded, and was an error"
-    if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable
-        output = fill_known(output, case.question["metadata"]["vars"])
+    if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable, which the program trims
+        output = trim_space(fill_known(output, case.question["metadata"]["vars"]))
     text = output if isinstance(output, str) else json.dumps(output, separators=(",", ":"), ensure_ascii=False)
     reply = reply if isinstance(reply, str) else reply[0]
     found = grade_case(case, extraction.drafts, text, reply, **recorded)

@@ -44,6 +44,7 @@ ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _NOT = "not-"
 _RED_TEAM = "promptfoo:redteam"  # how the types of its red team begin, one for each attack
 _FILE = "file://"
+_OWN_TESTS = (("tests",), ("defaultTest",))
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb")
 _DATA_FILES = (".json", ".yaml", ".yml")
 _WORD, _BLANK = f"[^{SPACE}]+", f"[{SPACE}]"
@@ -181,12 +182,16 @@ class AssertionPart:
             raise UnsayableError(f"{make_excerpt(name, SHORT_EXCERPT)} cannot be read from here")
         if not name.endswith((*_DATA_FILES, ".txt")):
             raise StopError(f"{make_excerpt(name, SHORT_EXCERPT)} is not a file that it reads")
+        # What tests of the configuration itself name is trimmed and no template.
+        is_own = self.pointer[:1] in _OWN_TESTS and isinstance(self.document.value, dict)
+        if is_own and isinstance(document.value, str) and "{" not in document.value:
+            return trim_space(document.value)
         for text in document.value if isinstance(document.value, list) else [document.value]:
             # As the program loads a file by one way or another, a text in it is a template or not.
             if isinstance(text, str) and (text != trim_space(text) or "{" in text):
                 raise UnsayableError(
-                    "the program trims and fills the text of "
-                    f"{make_excerpt(name, SHORT_EXCERPT)}, or does not"
+                    f"the text of {make_excerpt(name, SHORT_EXCERPT)} is trimmed and filled by some"
+                    " ways of the program to load it, and not by others"
                 )
         return document.value
 
