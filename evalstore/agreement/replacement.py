@@ -42,9 +42,11 @@ from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import (
     compare_with_release,
     find_base_release,
+    list_line_releases,
     make_loader,
     name_line,
 )
+from evalstore.release.version_choice import find_free_version
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.grading import FloatingRefs, Grading, open_grading, pin_resolved
@@ -53,7 +55,7 @@ from evalstore.scoring.judging.session import refuse_large_plan
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import open_question_index
 from evalstore.text import make_excerpt
-from evalstore.versions import Bump, bump_version, parse_version
+from evalstore.versions import Bump, parse_version
 
 _ZERO = Fraction(0)
 _NO_ENDPOINT_HINT = (
@@ -288,7 +290,8 @@ class Replacement:
             return None, None
         policy, load = read_change_policy(self.store, today, None), make_loader(self.store, new)
         diff = compare_with_release(self.store, last, new, policy, load=load, detail=Detail.BUMP)
-        return diff.required_bump, str(bump_version(last.version, diff.required_bump))
+        line = [release.version for release in list_line_releases(known, new.artifact)]
+        return diff.required_bump, str(find_free_version(last.version, diff.required_bump, line))
 
     def _list_usage_notes(self) -> Iterator[str]:
         for name, side in zip(("old", "new"), self._sides, strict=True):

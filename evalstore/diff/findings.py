@@ -376,9 +376,9 @@ class Diff(PageValue):
         old: The side before: `.ref` and `.artifact`.
         new: The side after.
         required_bump: The bump that all edits together need.
-        next_version: The version to release; None where nothing needs a release, or where it is
-            released already.
-        later_release: The release that is as high as that version, or higher.
+        next_version: The version to release; None where nothing needs a release, or where a later
+            one is released.
+        later_release: That one, or the release whose number a bump of the file would take.
         findings: One for each edit, each speaking of that edit alone: `.level`, `.message`,
             `.direction`, `.witness`, `.max_shift` (a fraction of 1); `print` shows it in a line.
         total: What all edits do together.

@@ -35,6 +35,17 @@ def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str
     return artifact.name if has_own else artifact.former_name or artifact.name
 
 
+def list_line_releases(
+    known: Mapping[str, Sequence[Release]], artifact: Artifact
+) -> Sequence[Release]:
+    """Return the releases whose numbers a file cannot have: its own, and those that it continues.
+
+    `known` are the releases by name.
+    """
+    name, own = name_line(known, artifact), known.get(artifact.name, ())
+    return own if name == artifact.name else (*known.get(name, ()), *own)
+
+
 def find_base_release(
     store: ArtifactStore, releases: Sequence[Release], working: Version
 ) -> Release | None:

@@ -5,7 +5,6 @@ It also finds which pins move with them. It only reads.
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.release.acceptances import read_change_policy
+from evalstore.release.comparison import list_line_releases
 from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.references import list_references
@@ -28,6 +28,7 @@ from evalstore.release.step import (
     plan_step,
 )
 from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Released
+from evalstore.release.version_choice import suggest_free_version
 from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.question_index import check_ids
@@ -35,7 +36,7 @@ from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
-from evalstore.versions import Bump, Version, bump_version, parse_version
+from evalstore.versions import Version, parse_version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
 _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must fit any file system
@@ -261,9 +262,9 @@ def _check_steps(
     releases: Mapping[str, Sequence[Release]],
 ) -> None:
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
-    for name, step in steps.items():
+    for step in steps.values():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
-        _check_version_free(step, releases.get(name, ()))
+        _check_version_free(step, list_line_releases(releases, step.resolved.artifact))
     # A pin may name a version of this bump: all of it is released by one transaction.
     known |= {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
@@ -274,19 +275,10 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
     for release in known:
         version = release.version
         if version == step.version:
-            free = bump_version(max(other.version for other in known), max(step.bump, Bump.PATCH))
             raise RefusedError(
-                f"{step.ref} is already released, with other content",
+                f"{release.name}@{version} is already released, with other content",
                 place=step.artifact.document.locate(("version",)),
-                hint=(
-                    "release the next pre-release with --pre, the final version with --level, or "
-                    "write a version there"
-                )
-                if version.prerelease
-                else (
-                    f"write {free} there; or commit the edit, then git merge "
-                    f"{shlex.quote(release.tag)}"
-                ),
+                hint=suggest_free_version(release, step.bump, known),
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
         if version.without_build == step.version:

@@ -17,6 +17,7 @@ from evalstore.model import Finding
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.release_tags import ReleaseTag
+from evalstore.release.version_choice import find_free_version
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import resolve_release
@@ -114,7 +115,8 @@ class BumpChecker:
             )
             return
         if diff is not None:
-            yield from _judge_step(tag, base, version, diff)
+            known = [one.version for one in self._groups[tag.ref.name]]
+            yield from _judge_step(tag, base, diff, known)
 
     def _find_former(self, tag: ReleaseTag, former: str) -> ReleaseTag | None:
         """Return the final release of the earlier id from which the new id goes on.
@@ -285,13 +287,13 @@ def _pair_with_finals(
 
 
 def _judge_step(
-    tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff
+    tag: ReleaseTag, base: ReleaseTag, diff: Diff, known: Collection[Version]
 ) -> Iterator[Finding]:
-    said, needed = compute_bump(base.version, version), diff.required_bump
+    said, needed = compute_bump(base.version, tag.version.final), diff.required_bump
     facts = {"ref": str(tag.ref), "base": str(base.ref), "said": str(said), "needed": str(needed)}
     if needed > said:
         names = dict.fromkeys(finding.rule for finding in diff.findings if finding.level is needed)
-        next_version = bump_version(base.version, needed)
+        next_version = find_free_version(base.version, needed, known)
         yield make_finding(
             "release-bump-too-small",
             Place(TAG_REFS + tag.name),

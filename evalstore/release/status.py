@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
@@ -19,7 +19,13 @@ from evalstore.progress import Watch
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
-from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
+from evalstore.release.comparison import (
+    Load,
+    compare_with_release,
+    find_base_release,
+    list_line_releases,
+    name_line,
+)
 from evalstore.release.drift import (
     MovedReferenceFinder,
     find_kept_moves,
@@ -40,6 +46,11 @@ from evalstore.release.validity import (
     require_version,
 )
 from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
+from evalstore.release.version_choice import (
+    find_free_version,
+    find_taken_release,
+    suggest_free_version,
+)
 from evalstore.release.version_rules import VersionJudgement, VersionRule, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
@@ -47,10 +58,10 @@ from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import read_working_files
-from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
+from evalstore.versions import Bump, Version, find_version, parse_version
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, DiffFinding, Profile
+    from evalstore.diff import Diff, Profile
     from evalstore.lint import PendingAcceptances
 
 
@@ -271,47 +282,56 @@ def _survey_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
 
 
 def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
-    store = context.store
+    store, known = context.store, context.finder.releases
     new = store.resolve(ref)
     check_gradable(new, context.load)
-    check_pins(store, list_references(store, new), context.finder.releases)
-    tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
+    check_pins(store, list_references(store, new), known)
     name = name_line(context.known, new.artifact)
     # Ledgers are checked before the comparison: with tags missing, the last release would be the
     # wrong one.
     for recorded in dict.fromkeys((ref.name, name)):
-        check_tags_complete(store, recorded, context.finder.releases)
-    working, releases = require_version(new), context.known.get(name, ())
-    own = next(
-        (one for one in context.finder.releases.get(ref.name, ()) if one.version == working), None
-    )
-    last = find_base_release(store, releases, working)
-    # Only with a base there are tags of versions that count as changes.
-    is_tagged = working in tagged
-    latest = own or find_base_release(store, context.finder.releases.get(name, ()), working)
-    later = _judge_later(context, new, latest) if latest and latest != last else None
+        check_tags_complete(store, recorded, known)
+    working, line = require_version(new), list_line_releases(known, new.artifact)
+    last = find_base_release(store, context.known.get(name, ()), working)
+    own = next((one for one in line if one.version == working), None)
+    base = find_base_release(store, known.get(name, ()), working)  # by which a bump goes
+    latest = own or base
     if last is None:
+        is_tagged = own is not None and own.name == ref.name
         message = f"new, {_SINCE_BASE if is_tagged else 'never released'}"
-        fresh = ArtifactStatus(
+        status = ArtifactStatus(
             ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged
         )
-        return (
-            _refuse(fresh, latest, later, new)
-            if latest and later and not later.judgement.ok
-            else fresh
-        )
+    else:
+        status = _compare_with_last(context, last, new, line)
+    if status.ok and latest and latest != last:
+        status = _judge_later(context, status, new, latest, line)
+    if status.ok:
+        return status
+    required = status.required_bump
+    taken = find_taken_release(base.version, working, required, line) if base else own
+    return replace(status, hint=suggest_free_version(taken, required, line)) if taken else status
+
+
+def _compare_with_last(
+    context: _SurveyContext, last: Release, new: Resolved, line: Sequence[Release]
+) -> ArtifactStatus:
+    """Judge a file by its last release; `line` are all releases whose numbers are taken."""
     diff, needed = _compare_strictly(context, last, new)
+    working, versions = require_version(new), [release.version for release in line]
     # What a reference means counts as much as what it says.
-    moved = find_kept_moves(context.finder, last, ref.name)
+    moved = find_kept_moves(context.finder, last, new.name)
     required = max(needed, find_moved_level(moved))
-    judgement = judge_version(last.version, working, required, is_candidate=own is not None)
+    judgement = judge_version(last.version, working, required, versions)
+    # Only with a base there are tags of versions that count as changes.
+    is_tagged = any(working == one.version for one in context.finder.releases.get(new.name, ()))
     message = (
         judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
     )
-    newest = find_last_release(releases)
-    message += f"; renamed from {name}" if name != ref.name else ""
-    status = ArtifactStatus(
-        ref.name,
+    newest = find_last_release(context.known.get(last.name, ()))
+    message += f"; renamed from {last.name}" if last.name != new.name else ""
+    return ArtifactStatus(
+        new.name,
         ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
         judgement.ok,
         message
@@ -319,61 +339,58 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
         released=str(last.version),
         working=str(working),
         required_bump=required,
-        next_version=str(bump_version(last.version, required)) if required else None,
+        next_version=_find_next_version(last, required, line),
         rule=judgement.rule,
         moved=moved,
         findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
         asked=format_trailer(diff.asked) if diff.asked else None,
         is_released=is_tagged and working > last.version,
-        renamed_from=name if name != ref.name else None,
-    )
-    return (
-        _refuse(status, latest, later, new)
-        if status.ok and latest and later and not later.judgement.ok
-        else status
+        renamed_from=last.name if last.name != new.name else None,
     )
 
 
-class _Later(NamedTuple):
-    """What a file needs since a release that counts as part of the change.
-
-    `judgement` is how its version is judged by that.
-    """
-
-    required: Bump
-    judgement: VersionJudgement
-    findings: tuple[DiffFinding, ...]
+def _find_next_version(base: Release, required: Bump, line: Sequence[Release]) -> str | None:
+    if not required:
+        return None
+    return str(find_free_version(base.version, required, [one.version for one in line]))
 
 
-def _judge_later(context: _SurveyContext, new: Resolved, release: Release) -> _Later:
-    """Judge a file by a release that the base has not seen, or by a candidate.
+def _judge_later(
+    context: _SurveyContext,
+    status: ArtifactStatus,
+    new: Resolved,
+    release: Release,
+    line: Sequence[Release],
+) -> ArtifactStatus:
+    """Judge a file by a release that the base has not seen, or by a candidate, too.
 
-    A number counts with its content only.
+    A number counts with its content only: the status says what the file lacks since that release.
+    The change of a candidate stays the one since the last release, by which a bump goes.
     """
     diff, needed = _compare_strictly(context, release, new)
-    required = max(needed, find_moved_level(find_kept_moves(context.finder, release, release.name)))
-    return _Later(
-        required, judge_version(release.version, require_version(new), required), diff.findings
-    )
-
-
-def _refuse(
-    status: ArtifactStatus, release: Release, later: _Later, new: Resolved
-) -> ArtifactStatus:
-    """Return a status that says what the file lacks since a release of this change."""
-    return replace(
+    required = max(needed, find_moved_level(find_kept_moves(context.finder, release, new.name)))
+    versions = [one.version for one in line]
+    judgement = judge_version(release.version, require_version(new), required, versions)
+    if judgement.ok:
+        return status
+    refused = replace(
         status,
         ok=False,
         state=ArtifactState.CHANGED,
-        message=_describe_later(release, later.judgement),
-        released=str(release.version),
-        required_bump=later.required,
-        next_version=str(bump_version(release.version, later.required)) if later.required else None,
-        rule=later.judgement.rule,
-        findings=later.findings,
+        message=_describe_later(release, judgement),
+        rule=judgement.rule,
         place=new.artifact.document.locate(("version",)),
         is_released=False,
+    )
+    if release.version.prerelease:
+        return refused
+    return replace(
+        refused,
+        released=str(release.version),
+        required_bump=required,
+        next_version=_find_next_version(release, required, line),
+        findings=diff.findings,
     )
 
 

@@ -14,7 +14,13 @@ from evalstore.model import Artifact
 from evalstore.progress import Watch
 from evalstore.release.acceptances import ChangePolicy, read_settings_at
 from evalstore.release.asked_changes import format_trailer
-from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
+from evalstore.release.comparison import (
+    Load,
+    compare_with_release,
+    find_base_release,
+    list_line_releases,
+    name_line,
+)
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.release.journal import FileChange
 from evalstore.release.loosenings import find_loosenings
@@ -231,7 +237,7 @@ def plan_step(
         version = choose_prerelease(
             version,
             options.pre,
-            [release.version for release in context.find_known_releases(resolved.name)],
+            [one.version for one in list_line_releases(context.releases, resolved.artifact)],
             working,
         )
     previous = str(last.version) if last else None

@@ -33,8 +33,9 @@ from evalstore.release.renames import propose_renames
 from evalstore.release.store_changes import StoreChanges, find_store_changes
 from evalstore.release.validity import check_gradable, check_tags_complete
 from evalstore.release.values import ArtifactState
+from evalstore.release.version_choice import find_free_version, find_taken_release
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.versions import Bump, Version, find_version
+from evalstore.versions import Bump, find_version, parse_version
 
 if TYPE_CHECKING:
     from evalstore.checks import CheckContext
@@ -170,10 +171,11 @@ def _explain_refusal(diff: Diff, new: Resolved, load: Load) -> str:
 def skip_released_version(
     store: ArtifactStore, diff: Diff, old: ComparedArtifact, new: ComparedArtifact
 ) -> Diff:
-    """Return a comparison without its next version where that is released already.
+    """Return a comparison whose next version is not released yet, or None where a later one is.
 
-    A higher version that is released counts, too. Between two releases that is the later one's;
-    where this is the version that follows from the comparison, it stays.
+    For a working file `later_release` is also the release whose number a bump would take. Between
+    two releases it is the later one; where that is the version that follows from the comparison,
+    it stays.
     """
     following = find_version(diff.next_version or "")
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)) or following is None:
@@ -181,15 +183,20 @@ def skip_released_version(
     working = find_version(new.version)
     if working is None:
         return diff
-    last: Version | None = working
-    if not parse_ref(new.ref).names_release:
-        ref = parse_ref(old.ref)
-        base = find_base_release(store, store.releases(ref.kind, ref.id), working)
-        last = base.version if base else None
-    elif working == following:
-        return diff
-    is_released = last is not None and last >= following
-    return replace(diff, next_version=None, later_release=str(last)) if is_released else diff
+    if parse_ref(new.ref).names_release:
+        is_later = working > following
+        return replace(diff, next_version=None, later_release=new.version) if is_later else diff
+    refs = {name: parse_ref(name) for name in (old.name, new.name)}
+    releases = {name: store.releases(ref.kind, ref.id) for name, ref in refs.items()}
+    base = find_base_release(store, releases[old.name], working)
+    if base and base.version >= following:
+        return replace(diff, next_version=None, later_release=str(base.version))
+    line = [release for all_ in releases.values() for release in all_]
+    versions = [release.version for release in line]
+    free = find_free_version(parse_version(old.version), diff.required_bump, versions)
+    taken = find_taken_release(base.version, working, diff.required_bump, line) if base else None
+    later = str(taken.version) if taken else None
+    return replace(diff, next_version=str(free), later_release=later)
 
 
 def compare_all(
@@ -213,7 +220,8 @@ def compare_all(
     watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
 
     def compare_pair(old: Resolved, new: Resolved) -> Diff:
-        return compare_sides(store, old, new, policy, watch=watch_rows, replies=replies)
+        diff = compare_sides(store, old, new, policy, watch=watch_rows, replies=replies)
+        return skip_released_version(store, diff, old, new)
 
     diffs: list[Diff] = []
     new: list[str] = []

@@ -1,11 +1,13 @@
-"""Chooses the version of a release: high enough for its change, or a pre-release of it."""
+"""Chooses the version of a release: high enough for its change and free, or a pre-release of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Collection, Iterable
 
 from evalstore.errors import RefusedError, UsageError
+from evalstore.store import Release
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
@@ -32,6 +34,46 @@ def choose_version(
     if bump and (working == least or not _is_enough(released, working, bump)):
         return least, bump
     return working, compute_bump(released.without_build, working.final)
+
+
+def find_free_version(released: Version, bump: Bump, known: Collection[Version]) -> Version:
+    """Return the version that a change of `released` needs: the next, or one above all if taken.
+
+    `known` are the released versions, also those that only other branches have.
+    """
+    version = bump_version(released, bump)
+    is_taken = bump and any(version == one.without_build for one in known)
+    return _step_over(known, bump) if is_taken else version
+
+
+def _step_over(known: Iterable[Version], bump: Bump) -> Version:
+    return bump_version(max(known), max(bump, Bump.PATCH))
+
+
+def find_taken_release(
+    released: Version, working: Version, required: Bump, releases: Iterable[Release]
+) -> Release | None:
+    """Return the release whose number a bump of a working file would take; None if it is free.
+
+    `released` is the version that the file was edited from.
+    """
+    if required is Bump.NONE and working <= released:
+        return None
+    version, _ = choose_version(released, working, required, None)
+    return next((one for one in releases if one.version.without_build == version), None)
+
+
+def suggest_free_version(taken: Release, bump: Bump, releases: Iterable[Release]) -> str:
+    """Say what to do where a bump would take the number of a release."""
+    if taken.version.prerelease:
+        return (
+            "release the next pre-release with --pre, the final version with --level, or write a "
+            "version into the file"
+        )
+    free = _step_over([release.version for release in releases], bump)
+    return (
+        f"write {free} into the file; or commit the edit, then git merge {shlex.quote(taken.tag)}"
+    )
 
 
 def check_prerelease_label(label: str | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
-from evalstore.versions import Bump, Version, bump_version, compute_bump
+from evalstore.release.version_choice import find_free_version
+from evalstore.versions import Bump, Version, compute_bump
 
 MOVED_HINT = (
     "pin the version you mean, then bump; to keep it floating, write the next major version into "
@@ -90,15 +92,17 @@ class VersionJudgement(NamedTuple):
 
 
 def judge_version(
-    released: Version, working: Version, required: Bump, *, is_candidate: bool = False
+    released: Version, working: Version, required: Bump, known: Collection[Version] = ()
 ) -> VersionJudgement:
     """Judge the version of a working file whose change since `released` needs `required`.
 
-    `is_candidate`: that version is a release already; what it holds is judged by that release.
+    `known` are all released versions. If the file's own is among them, what it holds is judged by
+    that release.
     """
     # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
     old, new = released.without_build, working.without_build
-    needed = bump_version(old, required)
+    others = {version for version in known if version != working}
+    needed = find_free_version(old, required, others)
     if new < old:
         # Where nothing else changed, bump has nothing to release.
         mend = "" if required else f", and nothing else changed: write {released} there again"
@@ -111,7 +115,7 @@ def judge_version(
         return VersionJudgement(
             VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}"
         )
-    if new.prerelease and is_candidate and compute_bump(old, new.final) >= required:
+    if new.prerelease and working in known and compute_bump(old, new.final) >= required:
         return VersionJudgement(None, True, f"{working} is a released candidate of {new.final}")
     if new.prerelease:
         message = (

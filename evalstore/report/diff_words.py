@@ -207,9 +207,9 @@ def summary(diff: Diff) -> str:
         "overridden": sum(finding.overridden is not None for finding in diff.findings),
     }
     adjustments = ", ".join(f"{count} {word}" for word, count in adjustment_counts.items() if count)
-    version = f"; {diff.later_release} is released already" if diff.later_release else ""
-    if diff.next_version:
-        version = f": the next version is {diff.next_version}"
+    version = f": the next version is {diff.next_version}" if diff.next_version else ""
+    if diff.later_release:
+        version += f"; {diff.later_release} is released already"
     counted_levels = f"{counted_levels} ({adjustments})" if adjustments else counted_levels
     return f"{counted_levels}. This needs a {diff.required_bump} bump{version}"
 

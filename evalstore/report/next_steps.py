@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalstore.store.listing import StoreListing
 
 _WORKTREE = "@worktree"
+_STATUS = "evalstore status"  # which says what to do where a bump would be refused
 # Also where what is released now would pin what is released with it as it was before.
 _MOVE_PINS = "evalstore bump --all --dependents"
 
@@ -100,12 +101,15 @@ def _after_diff(diff: Diff) -> Iterator[str]:
     if diff.refused:
         yield _write_command("validate")
     elif diff.required_bump and ref.endswith(_WORKTREE) and diff.old.ref:
-        yield _write_command("bump", ref.removesuffix(_WORKTREE))
+        command = _write_command("bump", ref.removesuffix(_WORKTREE))
+        yield _STATUS if diff.later_release else command
 
 
 def _after_store_diff(result: StoreDiff) -> Iterator[str]:
     if result.broken or any(diff.refused for diff in result.diffs):
         yield _write_command("validate")
+    elif any(diff.later_release for diff in result.diffs):
+        yield _STATUS
     elif result.new or any(diff.required_bump for diff in result.diffs):
         changed = [diff.old.ref or "" for diff in result.diffs if diff.required_bump]
         kinds = {ref.partition("/")[0] for ref in changed}
@@ -122,8 +126,8 @@ def _after_status(status: Status) -> Iterator[str]:
     wants_bump = any(
         one.working and (one.required_bump or one.working != one.released) for one in changed
     )
-    # Those whose version alone is lower.
-    is_refused = any(not one.ok and not one.required_bump for one in changed)
+    # Those whose version alone is lower, or whose next one another branch has.
+    is_refused = any(not one.ok and (one.hint or not one.required_bump) for one in changed)
     broken = [artifact for artifact in changed if artifact.state == "broken"]
     if broken:
         # What has a hint is shown with it.
@@ -166,11 +170,11 @@ def _after_log(log: ReleaseLog) -> Iterator[str]:
 
 def _after_listing(listing: StoreListing) -> Iterator[str]:
     if any(artifact.working for artifact in listing.artifacts):
-        yield _write_command("status")
+        yield _STATUS
 
 
 def _after_acceptance(_: WrittenAcceptance) -> Iterator[str]:
-    yield _write_command("status")
+    yield _STATUS
 
 
 def _after_score(run: Run) -> Iterator[str]:

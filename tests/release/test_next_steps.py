@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,43 @@ def test_a_clone_without_tags_is_told_where_they_are(released: Shop, git: Callab
     with pytest.raises((RefusedError, RefError)) as refused:
         clone.bump()
     assert (refused.value.hint or "").startswith("git fetch upstream --tags;")
+
+
+def test_every_command_names_the_version_that_nobody_has(released: Shop, cli: Cli) -> None:
+    released.git("switch", "-q", "-c", "other")
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump()
+    released.git("switch", "-q", "main")
+    released.write("rubrics/tone.yaml", rubric(ban="only"))
+    way_out = "write 3.0.0 into the file; or commit the edit, then git merge rubric/tone@2.0.0"
+    for words in (("status",), ("gate", "--base", "main")):
+        ran = cli("-C", released.root, *words)
+        assert ("needs 3.0.0, but is still 1.0.0" in ran.out, f"hint: {way_out}" in ran.out) == (True, True)
+        assert ran.next_steps == ""
+    for words in (("diff",), ("diff", "rubric/tone"), ("diff", "rubric/tone@1.0.0", "rubric/tone@worktree")):
+        ran = cli("-C", released.root, *words)
+        assert "the next version is 3.0.0; 2.0.0 is released already" in ran.out, words
+        assert ran.next_steps == f"next: evalstore -C {released.root} status\n"
+    ran = cli("-C", released.root, "bump", "--all")
+    assert (ran.code, f"hint: {way_out}" in ran.err) == (3, True)
+    released.write("rubrics/tone.yaml", rubric(ban="only", version="3.0.0"))
+    assert [one.ref for one in released.bump().released] == ["rubric/tone@3.0.0"]
+    assert released.verify().ok
+
+
+def test_what_diff_says_after_a_candidate_can_be_accepted_and_explained(released: Shop, cli: Cli) -> None:
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump(pre="rc")
+    released.write("rubrics/tone.yaml", rubric(ban="only", version="2.0.0-rc.1"))
+    for words in (("diff",), ("diff", "rubric/tone")):
+        ran = cli("-C", released.root, *words)
+        assert ran.next_steps == f"next: evalstore -C {released.root} status\n"
+    ran = cli("-C", released.root, "status")
+    assert (ran.next_steps, "hint: release the next pre-release with --pre" in ran.out) == ("", True)
+    found = json.loads(cli("-C", released.root, "diff", "rubric/tone", "--format", "json").out)["findings"][0]
+    assert cli("-C", released.root, "explain", found["fingerprint"]).code == 0
+    assert cli("-C", released.root, "accept", found["fingerprint"], "--reason", "same").code == 0
+    assert "accepted: phrase-reworded from major" in cli("-C", released.root, "bump", "--all", "--pre", "rc").out
 
 
 def test_a_tag_that_a_plain_push_left_behind_is_pushed_by_who_has_it(

@@ -147,7 +147,7 @@ def test_a_branch_that_has_not_seen_a_release_begins_from_the_one_it_has(release
     assert released.bump().released[0].ref == "rubric/tone@1.0.1"
     released.write("rubrics/tone.yaml", rubric(version="1.0.1", ban="only"))
     (one,) = released.status().artifacts
-    assert (one.state, one.ok, one.next_version) == (ArtifactState.CHANGED, False, "2.0.0")
+    assert (one.state, one.ok, one.next_version) == (ArtifactState.CHANGED, False, "3.0.0")
     with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0 is already released, with other content"):
         released.bump()
 

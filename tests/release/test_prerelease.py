@@ -76,8 +76,8 @@ def test_from_the_first_candidate_to_the_final_version(released: Shop) -> None:
     with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0-rc\.2 is already released") as error:
         released.bump()
     assert (
-        error.value.hint
-        == "release the next pre-release with --pre, the final version with --level, or write a version there"
+        error.value.hint == "release the next pre-release with --pre, the final version with --level, or write a "
+        "version into the file"
     )
     assert refs(released, level=Bump.MAJOR) == ["2.0.0"]
     assert refs(released) == []

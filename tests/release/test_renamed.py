@@ -42,6 +42,25 @@ def rename_with_rows(shop: Shop) -> None:
     shop.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
 
 
+def test_a_candidate_of_the_earlier_id_keeps_its_number(released: Shop) -> None:
+    for word, version in (("just", "1.0.0"), ("only", "2.0.0-rc.1")):
+        released.write("rubrics/tone.yaml", rubric(ban=word, version=version))
+        released.bump(pre="rc")
+    text = rubric(ban="merely", version="2.0.0-rc.2")
+    rename(released, text, "rubrics/tone.yaml", "rubrics/manner.yaml")
+    commit(released)
+    (new,) = released.status().artifacts
+    assert (new.ok, new.released, "--pre" in new.hint) == (False, "1.0.0", True)
+    with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0-rc\.2 is already released"):
+        released.bump()
+    assert list_steps(released.bump(pre="rc")) == [("rubric/manner@2.0.0-rc.3", "1.0.0", "major")]
+    with ArtifactStore.open(released.root) as store:
+        log = read_release_log(store, parse_ref("rubric/manner")).releases
+    assert [str(one.logged.version) for one in log] == ["2.0.0-rc.3", "2.0.0-rc.2", "2.0.0-rc.1", "1.0.0"]
+    assert list_steps(released.bump(level=Bump.MAJOR)) == [("rubric/manner@2.0.0", "1.0.0", "major")]
+    assert released.verify().ok
+
+
 @pytest.fixture
 def renamed(released: Shop) -> Shop:
     """rubric/tone@1.0.0, whose file is now that of rubric/manner."""

@@ -132,7 +132,7 @@ def test_after_a_reset_no_branch_is_made_up(released: Shop, cli: Callable[..., A
     released.write("rubrics/tone.yaml", rubric(ban="only"))
     with pytest.raises(RefusedError, match="is already released, with other content") as caught:
         released.bump(level=Bump.MAJOR)
-    assert caught.value.hint == "write 3.0.0 there; or commit the edit, then git merge rubric/tone@2.0.0"
+    assert caught.value.hint == "write 3.0.0 into the file; or commit the edit, then git merge rubric/tone@2.0.0"
     released.write("rubrics/tone.yaml", rubric(version="3.0.0", ban="only"))
     assert released.bump().released[0].tag == "rubric/tone@3.0.0"
 
