@@ -36,9 +36,8 @@ from evalstore.model import (
 )
 from evalstore.model.question_ids import build_names, match_contents, match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
-from evalstore.runs.question_mean import describe_contradiction
 from evalstore.runs.row_index import RowIndex, make_doubled_error
-from evalstore.runs.values import merge_samples
+from evalstore.runs.values import describe_contradiction, merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.store.rows import list_renames

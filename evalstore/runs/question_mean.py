@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from evalstore.model import Verdict
 from evalstore.statistics import ExactMean
-
-if TYPE_CHECKING:
-    from evalstore.runs.values import GradedRow, Run
 
 _ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 Outcome = tuple[Fraction | None, Verdict]
@@ -50,18 +47,18 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
 
 @dataclass(slots=True)
 class RowsMean:
-    """The mean of a run's questions, of rows added in their order: samples follow each other."""
+    """The mean of a run's questions, added in the order of its rows: samples follow each other."""
 
     _mean: ExactMean = field(default_factory=ExactMean)
     _question: str = ""
     _outcomes: list[Outcome] = field(default_factory=list)
 
-    def add_row(self, row: GradedRow) -> None:
-        """Count one more output."""
-        if row.id != self._question:
+    def add(self, question: str, outcome: Outcome) -> None:
+        """Count one more output to a question."""
+        if question != self._question:
             self._finish_question()
-            self._question = row.id
-        self._outcomes.append((row.score, row.verdict))
+            self._question = question
+        self._outcomes.append(outcome)
 
     def compute(self) -> Fraction | None:
         """Return the mean after all rows were added; None where nothing has a score."""
@@ -73,11 +70,3 @@ class RowsMean:
         if mean is not None:
             self._mean.add(mean)
         self._outcomes.clear()
-
-
-def describe_contradiction(run: Run, mean: Fraction | None) -> str:
-    """Return how the aggregate of one of evalstore's own runs contradicts its rows' mean, if so."""
-    recorded = run.rest_score if run.is_withheld else run.score
-    if run.dataset is None or recorded in {None, mean}:
-        return ""
-    return f"{run.path} says {recorded}, but its rows average to {mean or 0}"

@@ -12,9 +12,9 @@ from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.series_filter import SeriesFilter
-from evalstore.runs.question_mean import RowsMean, describe_contradiction
+from evalstore.runs.question_mean import RowsMean
 from evalstore.runs.records import open_record
-from evalstore.runs.values import GradedRow, Run
+from evalstore.runs.values import GradedRow, Run, describe_contradiction
 from evalstore.statistics import CorrectedShare, Rate
 from evalstore.text import make_excerpt, suggest_known
 
@@ -92,7 +92,7 @@ class RunReader:
         mean = RowsMean()
         for self.total, one in enumerate(rows, 1):
             row = one.row
-            mean.add_row(row)
+            mean.add(row.id, (row.score, row.verdict))
             self.stored += one.is_stored
             questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
             checks |= dict.fromkeys(check.id for check in row.checks)
