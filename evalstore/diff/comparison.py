@@ -166,7 +166,7 @@ class _Comparison:
         if is_scored_anew and self._needs_effects(changes, moving):
             changes, effect = _attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
-        if (effect is None or effect.moves) and not any(map(self._moves_alone, changes)):
+        if (effect is None or effect.moves) and not any(map(self._is_major, changes)):
             changes = self._follow_steps(changes)
         # Judgement: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
@@ -206,18 +206,16 @@ class _Comparison:
         """Return the changes, with a proof for each that moves a score only alone."""
         if effect is None or effect.moves:
             return changes
-        return [
-            replace(one, proof=_CANCELLED) if self._moves_alone(one) else one for one in changes
-        ]
+        return [replace(one, proof=_CANCELLED) if self._is_major(one) else one for one in changes]
 
     def _follow_steps(self, changes: list[Change]) -> list[Change]:
         """Return the edits made one after the other: alone each moves nothing, all together may."""
         steps = [change.step for change in changes]
-        if not any(map(self._moves_alone, steps)):
+        if not any(map(self._is_major, steps)):
             return changes
         steps, _ = _attach_effects(steps, self.load, NOTHING_SHOWN)
         return [
-            replace(one, decision=one.decision or _NEEDS_OTHERS) if self._moves_alone(one) else one
+            replace(one, decision=one.decision or _NEEDS_OTHERS) if self._is_major(one) else one
             for one in steps
         ]
 
@@ -230,7 +228,8 @@ class _Comparison:
             for change, finding in zip(changes, findings, strict=True)
         ]
 
-    def _moves_alone(self, change: Change) -> bool:
+    def _is_major(self, change: Change) -> bool:
+        """Whether a change is an edit of scoring that moves a score, as far as its rule knows."""
         if change.before is None or not is_scoring_edit(*change.states):
             return False
         return self._classify(change).level is Bump.MAJOR

@@ -60,6 +60,22 @@ def rank_words(*words: str) -> DirectionRule:
     return DirectionRule(f"{' to '.join(words)} stricter, back looser, else either", decide)
 
 
+def rank_policies(*words: str) -> DirectionRule:
+    """Return the direction rule of a policy for what is not scored, from loose to strict.
+
+    A score of 0 is no better than none; but where 0 passes, its verdict is.
+    """
+    ranked = rank_words(*words)
+
+    def decide_verdict(change: Change) -> Direction:
+        passes_all = not all(state.threshold for state in change.states)
+        return EITHER if passes_all else ranked.decide_score(change)
+
+    return DirectionRule(
+        f"{ranked.words}; the verdict either where 0 passes", ranked.decide_score, decide_verdict
+    )
+
+
 def direct_json_demand(direction: Direction) -> DirectionRule:
     """Return the direction rule of a demand on JSON.
 

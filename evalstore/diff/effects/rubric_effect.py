@@ -65,9 +65,8 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         and any(state.combine not in VERDICT_MODES for state in answers.states)
     ):
         # The ways are corners: between two of them the score, and so the verdict, may be any other.
-        verdicts = join_directions(
-            scores, _compare_thresholds(*(state.threshold for state in answers.states))
-        )
+        thresholds = (state.threshold for state in answers.states)
+        verdicts = join_directions(verdicts, scores, _compare_thresholds(*thresholds))
     return RubricEffect(
         moves=extent.lost or {scores, verdicts} != {NONE},
         direction=scores,

@@ -19,7 +19,7 @@ from evalstore.diff.direction_rules import (
     MINIMUM,
     PARTIAL,
     fix_direction,
-    rank_words,
+    rank_policies,
 )
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
@@ -236,7 +236,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
-        direction=rank_words("skip", "zero"),
+        direction=rank_policies("skip", "zero"),
         message="a check with nothing to grade counts as {new} (was {old})",
         reason="checks are left out of the score instead of counting as 0, or the reverse",
         example="nothing → missing: zero",
@@ -244,7 +244,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
-        direction=rank_words("skip", "zero", "fail"),
+        direction=rank_policies("skip", "zero", "fail"),
         message="a check that could not grade counts as {new} (was {old})",
         reason="failed checks are left out, count as 0 or fail the rubric, and that changes",
         example="nothing → errors: fail",
