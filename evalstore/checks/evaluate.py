@@ -154,7 +154,13 @@ def _average_by_weight(checks: Sequence[CountedCheck]) -> Fraction | None:
     weights, _ = _scale_to_integers([check.weight for check in checks])
     scores, unit = _scale_to_integers([check.score for check in checks])
     total = sum(weights)
-    return Fraction(sum(map(mul, weights, scores)), total * unit) if total else None
+    return _divide(sum(map(mul, weights, scores)), total * unit) if total else None
+
+
+# Equal scores are one object, by which those who count and write rows know them.
+@lru_cache(maxsize=4096)
+def _divide(above: int, below: int) -> Fraction:
+    return Fraction(above, below)
 
 
 def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
