@@ -10,7 +10,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
+from math import log2
 from pathlib import Path
+from statistics import linear_regression
 from typing import NamedTuple
 
 from evalstore.model import Kind, Ref
@@ -19,6 +21,7 @@ from evalstore.store.artifacts import read_artifact
 PEERS = Path(__file__).parents[1] / ".venv/peers/bin"
 PERSON, STAMP = "Bench <bench@example.org>", "1760000000 +0000"
 ROUNDS, FAST = 3, 3.0  # a command is repeated until it has taken so many seconds
+DOUBLINGS, STEEPEST = 5, 1.05  # of the work, and by which power of it the time may grow
 RUBRIC = """\
 id: five
 version: {version}
@@ -39,6 +42,7 @@ import resource, subprocess, sys
 subprocess.run(sys.argv[1:], capture_output=True, check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
+_STEP = 769  # a prime, by which neighbours differ in length
 TEXT = "The block is rendered once and then kept until somebody says that it is out of date. "
 
 
@@ -100,6 +104,15 @@ def _sum_seconds() -> float:
 def ours(folder: Path, *argv: str) -> list[str]:
     """Return the command line of evalstore in a folder."""
     return [sys.executable, "-m", "evalstore", "-C", str(folder), *argv]
+
+
+def measure_exponent(argvs: Sequence[Sequence[str]], idle: float) -> float:
+    """Return by which power of the work the seconds grow that go beyond those of a start.
+
+    Each command has twice the work of the one before. The slope is that of the best line.
+    """
+    points = [(number, log2(measure(argv) - idle)) for number, argv in enumerate(argvs)]
+    return linear_regression(*zip(*points, strict=True)).slope
 
 
 @cache
@@ -222,12 +235,14 @@ def write_rows(count: int, *, extra: bool = False) -> str:
     )
 
 
-def write_outputs(path: Path, count: int, *, good: int, size: int = 23) -> Path:
-    """Write outputs of so many sentences, of which all but one in `good` name what is asked for."""
+def write_outputs(path: Path, count: int, *, good: int, size: int = 23, spread: int = 0) -> Path:
+    """Write outputs of so many sentences, of which all but one in `good` name what is asked for.
+
+    They differ in length by up to `spread` characters.
+    """
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
             end = "Nothing helps." if number % good == 0 else "Use a cache tag."
-            file.write(
-                json.dumps({"id": f"q{number}", "output": f"{TEXT * size}{number} {end}"}) + "\n"
-            )
+            text = (TEXT * size)[number * _STEP % (spread + 1) :]
+            file.write(json.dumps({"id": f"q{number}", "output": f"{text}{number} {end}"}) + "\n")
     return path

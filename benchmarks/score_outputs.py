@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from measuring import (
+    DOUBLINGS,
+    STEEPEST,
     Measured,
     measure,
+    measure_exponent,
     measure_peak,
     ours,
     write_outputs,
@@ -29,6 +32,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
     found.append(any(line.strip() for line in text.splitlines()))
     total += (2 * found[0] + sum(found[1:])) / 6
 """
+SPREAD = 1500  # characters by which outputs differ, as the reasons of `format` then do
 FLAT = 20  # MB more for four times as many outputs: the questions' index, and what is noted of each
 
 
@@ -36,19 +40,23 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
     """Yield the lines of this budget."""
     count = 10_000 if quick else 60_000
     write_scored_store(folder / "store", write_rows(count))
-    commands = []
-    for size in (count // 4, count):
-        outputs = write_outputs(folder / f"{size}.jsonl", size, good=3)
+
+    def score(outputs: Path) -> list[str]:
         out = ("--out", str(folder / "runs"), "-q")
-        commands.append(ours(folder / "store", "score", "dataset/many@1.0.0", str(outputs), *out))
-    peer = measure([sys.executable, "-c", LOOP, str(outputs)])
-    yield Measured(
-        f"score, {count:,} outputs",
-        measure(commands[1]),
-        4 * peer,
-        f"4 × a bare loop, {peer:.2f} s",
-    )
-    small, large = map(measure_peak, commands)
-    yield Measured(
-        f"score, {count:,} outputs, MB beside a quarter of them", large, small + FLAT, "flat memory"
-    )
+        return ours(folder / "store", "score", "dataset/many@1.0.0", str(outputs), *out)
+
+    what = f"score, {count:,} outputs"
+    names = (what, 23, 0), (f"{what} of different lengths", 32, SPREAD)
+    for name, size, spread in names:
+        outputs = write_outputs(folder / f"{spread}.jsonl", count, good=3, size=size, spread=spread)
+        peer = measure([sys.executable, "-c", LOOP, str(outputs)])
+        yield Measured(name, measure(score(outputs)), 4 * peer, f"4 × a bare loop, {peer:.2f} s")
+    sizes = [count >> number for number in reversed(range(DOUBLINGS + 1))]
+    commands = [
+        score(write_outputs(folder / f"n{size}.jsonl", size, good=3)) for size in (1, *sizes)
+    ]
+    # An index of all questions is made of any outputs, so it belongs to the start.
+    steepness = measure_exponent(commands[1:], measure(commands[0]))
+    yield Measured(f"{what}, exponent over {DOUBLINGS} doublings", steepness, STEEPEST, "linear")
+    small, large = measure_peak(commands[-3]), measure_peak(commands[-1])
+    yield Measured(f"{what}, MB beside a quarter of them", large, small + FLAT, "flat memory")

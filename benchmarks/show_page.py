@@ -13,6 +13,7 @@ from measuring import (
     measure,
     measure_peak,
     ours,
+    run,
     write_outputs,
     write_rows,
     write_scored_store,
@@ -29,6 +30,7 @@ from tests.report.browser import (  # of the tests, beside this folder
 RUN = "runs/many-1.0.0-{}.json"
 SENTENCES = 14  # of an output, so that one file holds 20,000 of them
 LIMIT = 50  # MB of one file
+PAIR = 2  # pages of one run
 PAINT, FOUND = 3, 0.3  # seconds
 TYPE = "o=document.querySelector('#find-text');o.value='{}';o.dispatchEvent(new Event('input'));t=performance.now();0"
 STATUS = "document.querySelector('.status').textContent"
@@ -58,6 +60,7 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
     name = f"page of {count:,} outputs"
     yield Measured(f"{name}, written", written[-1], 2 * scored, f"2 × scoring them, {scored:.2f} s")
     yield Measured(f"{name}, MB beside that of a quarter", peaks[1], peaks[0] + FLAT, "flat memory")
+    yield from _measure_pairs(folder, count // 4, written[0])
     page = folder / f"{count}.html"
     yield Measured(f"{name}, MB of the file", page.stat().st_size / 1e6, LIMIT, "one file")
     if CHROMIUM:
@@ -68,6 +71,16 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
             yield Measured(
                 f"{name}, seconds to a search", search(browser, count), FOUND, "issue 49"
             )
+
+
+def _measure_pairs(folder: Path, count: int, alone: float) -> Iterator[Measured]:
+    """Yield what the page of two runs of one rubric takes, beside the page of one of them."""
+    store, out = folder / "store", ("--format", "html", "-q", "--out", str(folder / "pairs.html"))
+    outputs = write_outputs(folder / "other.jsonl", count, good=4, size=SENTENCES)
+    run(ours(store, "score", "dataset/many@1.0.0", str(outputs), "-q"))
+    argv = ours(store, "show", RUN.format(count), RUN.format("other"), *out)
+    budget = f"{PAIR} × the page of one, {alone:.2f} s"
+    yield Measured(f"page of 2 × {count:,} outputs", measure(argv), PAIR * alone, budget)
 
 
 def paint(browser: Browser, page: Path) -> float:
