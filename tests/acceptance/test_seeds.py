@@ -32,7 +32,7 @@ def read_seed(number: str, first: int, last: int) -> str:
 @pytest.fixture
 def store(git: Git, tmp_path: Path) -> Callable[..., Path]:
     """Write artifacts, by path, into a repository, and return it."""
-    git("status")
+    git()
 
     def write(files: dict[str, Any]) -> Path:
         for name, value in files.items():

@@ -91,7 +91,7 @@ scoring: {combine: weighted_avg}
 def tone(git: Callable[..., str], tmp_path: Path) -> Path:
     """Return a store with a released rubric that two edits make stricter, and settings that let both be patches."""
     repo = tmp_path / "repo"
-    git("status")
+    git()
     (repo / "rubrics").mkdir()
     (repo / "rubrics/tone.yaml").write_text(TONE)
     (repo / "evalstore.yaml").write_text("rules: {ban-phrase-added: patch, scoring-required-changed: patch}\n")

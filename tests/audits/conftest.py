@@ -49,6 +49,8 @@ class Repo:
         who = {"NAME": author, "EMAIL": "ada@example.org", "DATE": stamp}
         env = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
         env |= {"PATH": os.environ["PATH"], "HOME": str(self.root), "GIT_CONFIG_NOSYSTEM": "1"}
+        env |= {"GIT_TEMPLATE_DIR": "", "GIT_CONFIG_COUNT": "1"}  # no hooks to copy, no process after a commit
+        env |= {"GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false"}
         done = subprocess.run(["git", *argv], cwd=self.root, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

@@ -39,7 +39,7 @@ def top(template: Callable[..., Any], git: Callable[..., str], cli: Cli, tmp_pat
     repo = tmp_path / "repo"
 
     def build() -> None:
-        git("status")
+        git()
         for name, text in (("rubrics/tone.yaml", RUBRIC), ("datasets/mail.yaml", DATASET), ("evalstore.yaml", "")):
             (repo / name).parent.mkdir(exist_ok=True)
             (repo / name).write_text(text, "utf-8")

@@ -63,7 +63,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def repo(git: Git, tmp_path: Path) -> Path:
-    git("status")
+    git()
     return tmp_path / "repo"
 
 
@@ -250,7 +250,7 @@ def test_findings_that_are_switched_off_are_counted_in_every_format(place: Place
 
 
 def test_an_empty_list_names_the_store_that_the_repository_has_elsewhere(git: Git, cli: Run, tmp_path: Path) -> None:
-    git("status")
+    git()
     (tmp_path / "repo/evals/rubrics").mkdir(parents=True)
     (tmp_path / "repo/evals/evalstore.yaml").touch()
     ran = cli("-C", tmp_path / "repo", "list")

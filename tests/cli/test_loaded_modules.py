@@ -64,7 +64,7 @@ def store(git: Callable[..., str], template: Callable[..., object], cli: Callabl
     """Return a store with one released rubric, of which nothing has changed since."""
 
     def make() -> None:
-        git("status")
+        git()
         (repo / "rubrics").mkdir()
         (repo / "rubrics" / "tone.yaml").write_text(TEXT)
         (repo / "evalstore.yaml").write_text("strict: false\n")

@@ -94,7 +94,7 @@ def test_a_judge_with_variables_gets_words_for_them(cli: Cli, store: Path) -> No
 
 
 def test_without_a_store_init_is_named(cli: Cli, tmp_path: Path, git: Callable[..., str]) -> None:
-    git("status")
+    git()
     ran = cli("new", "rubric", "x", cwd=tmp_path / "repo")
     assert (ran.code, "create one: evalstore init" in ran.err) == (3, True)
 

@@ -27,7 +27,7 @@ def store(git: Git, tmp_path: Path, cli: Cli, template: Callable[..., Any]) -> P
     root = tmp_path / "repo/evals"
 
     def release() -> None:
-        git("--version")
+        git()
         for name, text in (("rubrics/tone", TONE), ("judges/accuracy", JUDGE), ("datasets/web", WEB)):
             (root / f"{name}.yaml").parent.mkdir(parents=True, exist_ok=True)
             (root / f"{name}.yaml").write_text(text)

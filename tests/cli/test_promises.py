@@ -61,7 +61,7 @@ for argv in json.loads(sys.argv[1]):
 @pytest.fixture
 def store(git: Callable[..., str], cli: Cli, tmp_path: Path) -> Path:
     """A store with a release, a run, a changed ruler, and traps: links to outside, a remote schema, a partial."""
-    git("--version")
+    git()
     root, outside = tmp_path / "repo", tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.yaml").write_text(FILES["rubrics/tone.yaml"])

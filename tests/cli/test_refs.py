@@ -18,7 +18,7 @@ TONE = 'id: tone\nversion: "1.0.0"\nchecks:\n  - kind: regex\n    pattern: hello
 
 @pytest.fixture
 def repo(git: Callable[..., str], tmp_path: Path) -> Path:
-    git("status")
+    git()
     return tmp_path / "repo"
 
 

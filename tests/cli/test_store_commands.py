@@ -34,7 +34,7 @@ def repo(git: Git, template: Callable[..., Any], tmp_path: Path) -> Path:
 
 
 def release(git: Git, repo: Path) -> None:
-    git("status")
+    git()
     (repo / "rubrics").mkdir()
     for version, word in (("1.0.0", "please"), ("1.1.0", "thanks"), ("2.0.0", "sorry")):
         (repo / "rubrics/tone.yaml").write_text(TEXT.format(version=version, word=word))
@@ -101,7 +101,7 @@ def test_list_names_tags_that_are_no_versions_on_stderr(cli: Cli, repo: Path, gi
 
 
 def test_list_of_an_empty_store_says_what_to_do(cli: Cli, git: Git, tmp_path: Path) -> None:
-    git("status")
+    git()
     assert cli("-C", tmp_path / "repo", "list").out.startswith("no artifacts here")
 
 

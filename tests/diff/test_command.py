@@ -34,7 +34,7 @@ scoring:
 def repo(git: Git, tmp_path: Path) -> Path:
     """Return a repository with rubric/tone 1.0.0 and 1.0.1, a data set that pins the first, and a changed rubric."""
     repo = tmp_path / "repo"
-    git("status")
+    git()
     (repo / "rubrics").mkdir()
     (repo / "datasets").mkdir()
     rubric = repo / "rubrics/tone.yaml"

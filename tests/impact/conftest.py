@@ -50,7 +50,7 @@ class World:
 
 @pytest.fixture
 def world(git: Callable[..., str], tmp_path: Path) -> World:
-    git("--version")
+    git()
     world = World(tmp_path / "repo", git)
     world.judge()
     world.rubric("tone")

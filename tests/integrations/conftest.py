@@ -122,7 +122,7 @@ def repo(git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) 
 
 
 def release(git: Callable[..., str], tmp_path: Path) -> None:
-    git("status")
+    git()
     for name, text in FILES.items():
         (tmp_path / "repo" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "repo" / name).write_text(text, encoding="utf-8")

@@ -151,7 +151,7 @@ def test_it_writes_to_the_store_around_the_directory(
     cli: Run, git: Callable[..., str], suite: Suite, tmp_path: Path
 ) -> None:
     path = suite({"must_contain_any": ["a"]})
-    git("status")
+    git()
     (tmp_path / "repo/deep/er").mkdir(parents=True)
     assert cli("-C", tmp_path / "repo/deep/er", "migrate", path).code == 0
     assert (tmp_path / "repo/datasets/forms.yaml").is_file()

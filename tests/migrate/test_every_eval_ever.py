@@ -132,7 +132,7 @@ def test_the_outputs_of_a_kept_run_answer_its_questions(folder: Path, tmp_path: 
 def test_a_kept_run_is_scored_against_the_questions_that_were_taken_from_it(
     lines: Callable[..., Path], tmp_path: Path, git: Any, cli: Any
 ) -> None:
-    git("status")
+    git()
     (tmp_path / "repo").mkdir(exist_ok=True)
     migrate([lines(row("a"), row("b"))], into=tmp_path / "repo")
     store = tmp_path / "repo"

@@ -193,7 +193,7 @@ def test_an_empty_folder_has_nothing_to_give(tmp_path: Path) -> None:
 def test_a_released_dataset_is_given_back_as_it_was(
     cli: Callable[..., Any], git: Callable[..., str], suite: Suite, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]}), "--share", "cases").code == 0
     git("add", ".")
@@ -219,7 +219,7 @@ def test_releases_are_exported_from_a_bare_repository_by_name(
     cli: Callable[..., Any], git: Callable[..., str], suite: Suite, tmp_path: Path
 ) -> None:
     repo, bare = tmp_path / "repo", tmp_path / "bare.git"
-    git("status")
+    git()
     assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]})).code == 0
     git("add", ".")
     assert cli("-C", repo, "bump", "--all").code == 0

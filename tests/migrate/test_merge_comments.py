@@ -475,7 +475,7 @@ def test_git_merges_drawn_edits(
     cli: Callable[..., Any], git: Callable[..., str], tmp_path: Path, samples: Callable[[int], int]
 ) -> None:
     repo = tmp_path / "repo"
-    git("--version")
+    git()
     for path, text in PATHS.items():
         (repo / path).parent.mkdir()
         (repo / path).write_text(text)

@@ -141,7 +141,7 @@ def _sort(value: Any) -> Any:
 @pytest.mark.process
 def test_git_merges_two_branches(cli: Callable[..., Any], git: Callable[..., str], tmp_path: Path) -> None:
     repo = tmp_path / "repo"
-    git("--version")
+    git()
     (repo / "rubrics").mkdir()
     file = repo / "rubrics/tone.yaml"
     file.write_text(BASE)

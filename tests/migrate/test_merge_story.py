@@ -43,7 +43,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_nothing_is_lost_nothing_lowered_and_every_step_is_said(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "forms", "alpha", "beta", "gamma", "delta")
@@ -243,7 +243,7 @@ def test_a_renamed_case_keeps_its_rubric(cli: Run, monkeypatch: pytest.MonkeyPat
 def test_a_renamed_case_is_a_rename_to_diff(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "forms", "alpha", "beta")
@@ -271,7 +271,7 @@ def test_a_renamed_case_is_a_rename_to_diff(
 def test_a_new_case_pins_the_release_that_says_what_the_source_says(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "forms", "alpha", "beta")
@@ -351,7 +351,7 @@ REMOVED = "it was removed here, and stays so: --force writes it again"
 def test_what_was_released_and_removed_is_not_made_again_under_another_name(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "forms", "alpha", "beta", "gamma")
@@ -416,7 +416,7 @@ def write_questions(path: Path, *names: str) -> None:
 def test_a_dataset_names_the_rubric_of_another_file_by_its_id_in_the_store(
     cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     taken = repo / "rubrics/ctx_1.yaml"

@@ -54,7 +54,7 @@ def read_inputs() -> dict[str, str]:
 
 @pytest.fixture
 def repo(git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    git("status")
+    git()
     monkeypatch.chdir(tmp_path / "repo")
     return tmp_path / "repo"
 

@@ -161,7 +161,7 @@ _ZERO = frozenset({"conflicts", "stale", "blocked", "lost", "stale scores"})
 
 
 def test_nothing_is_stale_blocked_or_lost_over_a_history(git: Any, cli: Any, tmp_path: Path) -> None:
-    git("status")
+    git()
     world = World(tmp_path / "repo", cli, git)
     cases = [make_case(n, must_contain_any=[f"first {n}", f"second {n}"], must_not_contain=[]) for n in (1, 2)]
     world.add("legacy/a/evals.json", "ai_best_practices", {"skill_name": "alpha", "evals": cases})
@@ -188,7 +188,7 @@ def test_nothing_is_stale_blocked_or_lost_over_a_history(git: Any, cli: Any, tmp
 @pytest.mark.slow
 @pytest.mark.skipif(not all((SAMPLES / name).is_dir() for name in FORMATS), reason=f"there are no samples {WHERE}")
 def test_nothing_is_stale_blocked_or_lost_over_a_long_history(git: Any, cli: Any, tmp_path: Path) -> None:
-    git("status")
+    git()
     world = World(tmp_path / "repo", cli, git)
     for format_ in FORMATS:
         for file in sorted(set((SAMPLES / format_).glob("*.evals.json")) - set((SAMPLES / format_).glob("*broken*"))):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not HERE, reason=f"there are no samples {WHERE}"
 @pytest.mark.heavy
 @pytest.mark.parametrize("format", HERE)
 def test_what_holds_of_the_files_of_a_format(format: str, tmp_path: Path, git: Any, cli: Any) -> None:  # noqa: A002  # the word of the command line
-    git("status")
+    git()
     report = migrate([SAMPLES / format], into=tmp_path / "repo", format=format)
     hold_report(format, report)
     found = json.loads(cli("-C", tmp_path / "repo", "validate", "--format", "json").out)["findings"]

@@ -189,7 +189,7 @@ def test_a_rubric_that_somebody_made_his_own_stays_that_of_its_case(tmp_path: Pa
 
 
 def test_turning_is_proved_by_its_own_diff(tmp_path: Path, cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "alpha", "beta", "gamma")
@@ -215,7 +215,7 @@ def test_turning_is_proved_by_its_own_diff(tmp_path: Path, cli: Run, git: Git, m
 def test_what_a_rubric_takes_from_its_questions_is_not_said_to_be_left_out(
     tmp_path: Path, cli: Run, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     monkeypatch.chdir(repo)
     write_suite(repo, "alpha", "beta")

@@ -16,7 +16,7 @@ _RELEASES = (("1.0.0", "please", "Tone"), ("1.1.0", "please", "Tones"), ("2.0.0"
 
 @pytest.fixture
 def shop(git: Callable[..., str], tmp_path: Path) -> Shop:
-    git("--version")
+    git()
     shop = Shop(tmp_path / "repo", git)
     shop.write("rubrics/tone.yaml", rubric())
     return shop

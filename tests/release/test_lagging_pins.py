@@ -18,7 +18,7 @@ def world(git: Any, cli: Any, template: Any, tmp_path: Path) -> Path:
 
 
 def _release_twice(git: Any, cli: Any, root: Path) -> None:
-    git("status")
+    git()
     source = root / "legacy/forms/evals.json"
     source.parent.mkdir(parents=True)
 

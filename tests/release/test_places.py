@@ -395,7 +395,7 @@ def test_a_hint_names_the_file_as_its_finding_does(
     git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path
 ) -> None:
     """In a store below the root of its repository both are from the store, and the command works there."""
-    git("--version")
+    git()
     store = tmp_path / "repo/evals"
     (store / "rubrics").mkdir(parents=True)
     (store / "evalstore.yaml").write_text("strict: false\n")

@@ -53,7 +53,7 @@ def request_(git: Callable[..., str], cli: Callable[..., Any], template: Callabl
     made = Request(tmp_path / "repo", git, "evals", cli)
 
     def build() -> None:
-        git("--version")
+        git()
         made.write("evalstore.yaml", SETTINGS)
         made.write(TONE, rubric())
         made.write(CALM, rubric("calm") + EXAMPLES)

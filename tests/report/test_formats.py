@@ -168,7 +168,7 @@ def store(cli: Cli, git: Git, template: Cli, tmp_path: Path) -> Path:
     store = tmp_path / "repo" / "evals"
 
     def release() -> None:
-        git("status")
+        git()
         (store / "rubrics").mkdir(parents=True)
         (store / "evalstore.yaml").write_text("strict: false\n")
         (store / "rubrics/tone.yaml").write_text(RUBRIC)

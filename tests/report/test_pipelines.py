@@ -147,7 +147,7 @@ def tools(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> Path:
     """A store in a subfolder with one release."""
-    git("--version")
+    git()
     root = tmp_path / "repo/evals"
     (root / "rubrics").mkdir(parents=True)
     (root / "evalstore.yaml").write_text("# a store\n")

@@ -48,7 +48,7 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> Path:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     (repo / "rubrics").mkdir()
     (repo / "rubrics/tone.yaml").write_text(RUBRIC)

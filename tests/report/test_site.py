@@ -84,7 +84,7 @@ def test_every_link_leads_to_a_page_and_nothing_is_loaded(store: Path, cli: Cli)
 
 
 def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str], cli: Cli, tmp_path: Path) -> None:
-    git("--version")
+    git()
     store = tmp_path / "repo"
     (store / "rubrics").mkdir()
     (store / "rubrics/tone.yaml").write_text(RUBRIC)

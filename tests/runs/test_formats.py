@@ -406,7 +406,7 @@ scoring: {combine: all_pass}
 
 @pytest.fixture
 def store(git: Callable[..., str], tmp_path: Path) -> Path:
-    git("status")
+    git()
     root = tmp_path / "repo"
     for folder, name, text in (("datasets", "d", DATASET), ("rubrics", "r", RUBRIC)):
         (root / folder).mkdir()

@@ -183,7 +183,7 @@ def test_there_is_nothing_to_grade_again(cli: Cli, git: Callable[..., str], tmp_
     (missing,) = read_outputs(path)
     assert isinstance(missing, MissingOutput)
     assert missing.reason == "a grading of skill-creator has no output: score the answers themselves"
-    git("status")
+    git()
     repo = tmp_path / "repo"
     (repo / "datasets").mkdir()
     (repo / "datasets/d.yaml").write_text('id: d\nversion: "1.0.0"\nquestions:\n  - {id: "1", input: "?"}\n')

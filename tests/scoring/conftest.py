@@ -73,7 +73,7 @@ def release(git: Callable[..., str], template: Callable[..., Path], tmp_path: Pa
         return template(json.dumps([files, version]), lambda: commit(files, version)) and repo
 
     def commit(files: Mapping[str, str], version: str) -> Path:
-        git("status")
+        git()
         for name, text in files.items():
             (repo / name).parent.mkdir(exist_ok=True)
             (repo / name).write_text(text, encoding="utf-8")

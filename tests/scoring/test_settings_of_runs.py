@@ -28,7 +28,7 @@ Cli = Callable[..., Any]
 @pytest.fixture
 def store(git: Git, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A store at two commits, `lax` and `strict`, which differ in that setting alone; PHP is not installed."""
-    git("status")
+    git()
     root = tmp_path / "repo"
     for folder in ("rubrics", "datasets"):
         (root / folder).mkdir()

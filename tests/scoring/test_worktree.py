@@ -27,7 +27,7 @@ Git = Callable[..., str]
 @pytest.fixture
 def fresh(git: Git, tmp_path: Path) -> Path:
     """A repository with files of every kind, of which nothing is released and nothing is committed."""
-    git("status")
+    git()
     repo = tmp_path / "repo"
     for name, text in {**FILES, **JUDGED}.items():
         (repo / name).parent.mkdir(exist_ok=True)

@@ -30,7 +30,7 @@ def save(git: Git, repo: Path) -> Save:
     """Write a file and commit it; with `tag`, also an annotated tag of that name."""
 
     def run(path: str, text: str, tag: str | None = None, message: str = "Change the ruler") -> str:
-        git("status")
+        git()
         (repo / path).parent.mkdir(parents=True, exist_ok=True)
         (repo / path).write_text(text)
         git("add", path)

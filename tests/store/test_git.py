@@ -16,7 +16,7 @@ from evalstore.store.repository.git import CommandError, Git
 
 @pytest.fixture
 def here(git: Callable[..., str], repo: Path) -> Git:
-    git("status")
+    git()
     return Git(repo / ".git", repo / ".git")
 
 

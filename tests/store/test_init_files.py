@@ -25,7 +25,7 @@ RUBRIC = (
 
 @pytest.fixture
 def repo(git: Git, tmp_path: Path) -> Path:
-    git("--version")
+    git()
     return tmp_path / "repo"
 
 

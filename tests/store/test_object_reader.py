@@ -21,7 +21,7 @@ def write(git: Callable[..., str], text: str) -> str:
 
 @pytest.fixture
 def batch(git: Callable[..., str], repo: Path) -> Iterator[ObjectReader]:
-    git("status")
+    git()
     batch = ObjectReader(Git(repo / ".git", repo / ".git"))
     yield batch
     batch.close()

@@ -27,7 +27,7 @@ FILES = [f"rubrics/r_{number:03}.yaml" for number in range(60)]
 @pytest.fixture
 def commits(git: Callable[..., str], repo: Path) -> list[str]:
     """Two commits of sixty files, a folder and a link; the second has another content, and one file less."""
-    git("status")
+    git()
     found = []
     (repo / "rubrics/folder").mkdir(parents=True)
     (repo / "rubrics/folder/file").write_text("x")

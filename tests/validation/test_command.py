@@ -25,7 +25,7 @@ Command = Callable[..., Any]
 def store(git: Callable[..., str], tmp_path: Path) -> Path:
     """A store with judge/fair released as 1.0.0 and 1.1.0, and 1.2.0 in the working tree."""
     repo = tmp_path / "repo"
-    git("status")
+    git()
     for folder in ("rubrics", "judges"):
         (repo / folder).mkdir()
     for version in ("1.0.0", "1.1.0"):

@@ -146,7 +146,7 @@ def test_a_file_of_another_tool_is_judged_as_its_author_says(cli: Run) -> None:
 def test_references_of_a_draft_are_those_of_the_store_around_it(
     cli: Run, git: Callable[..., str], tmp_path: Path
 ) -> None:
-    git("status")
+    git()
     repo = tmp_path / "repo"
     (repo / "drafts").mkdir()
     (repo / "evalstore.yaml").write_text("{}\n")

@@ -38,7 +38,7 @@ def fix(cli: Cli, folder: Path, text: str | bytes, name: str = "rubrics/tone.yam
 
 @pytest.fixture
 def folder(tmp_path: Path, git: Callable[..., str]) -> Path:
-    git("--version")
+    git()
     return tmp_path / "repo"
 
 
