@@ -227,18 +227,31 @@ def _read_ledger(base: BaseStore, name: str) -> Ledger:
 
 
 def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    if not is_signature_required(base.settings):
-        return
-    if not is_signature_required(store.settings):
+    is_required = is_signature_required(base.settings)
+    if is_required and not is_signature_required(store.settings):
         what = "evalstore.yaml no longer says `signed: require`"
         yield make_finding("signers-changed", Place(SETTINGS_FILE), what=what, base=base.name)
         return
     with suppress(EvalstoreError):  # a file that is missing is a finding of its own
         file = find_signers_file(store.settings)
-        for signer in find_added_signers(base.read_signers(), read_signers(store)):
+        new = read_signers(store)
+        for signer in find_added_signers(_read_base_signers(base), new):
             yield make_finding(
-                "signers-changed", Place(file), what=_describe_signer(signer), base=base.name
+                "signers-changed" if is_required else "signer-added",
+                Place(file),
+                what=_describe_signer(signer),
+                base=base.name,
             )
+
+
+def _read_base_signers(base: BaseStore) -> bytes:
+    """Return who may sign by the base; nobody where it has no file and needs none."""
+    try:
+        return base.read_signers()
+    except EvalstoreError:
+        if is_signature_required(base.settings):
+            raise
+        return b""
 
 
 def _describe_signer(signer: AllowedSigner) -> str:

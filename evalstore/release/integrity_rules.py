@@ -272,6 +272,13 @@ _ROWS = (
         "A change that chooses its own signers is signed by anybody.",
     ),
     ValidationRule(
+        "signer-added",
+        _WARNING,
+        "{what}, as soon as releases must be signed: {base} does not have that line",
+        "let somebody who may sign releases merge this change knowingly",
+        "Whoever is on the list before `signed: require` is switched on signs from then on.",
+    ),
+    ValidationRule(
         "lock-loosened",
         _WARNING,
         "{ref} was locked at {base} and no longer is",

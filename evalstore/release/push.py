@@ -192,8 +192,9 @@ def push_release(
             message = f"the push failed: {make_excerpt(reason.lower())}"
             return replace(push, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
         record_push(store, route.to, refs)
-        same = all(answer.flag == "=" for answer in answers)
-        return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
+        sent = tuple(_shorten_ref(answer.ref) for answer in answers if answer.flag != "=")
+        outcome = PushOutcome.PUSHED if sent else PushOutcome.UP_TO_DATE
+        return replace(push, outcome=outcome, sent=sent)
     return push
 
 

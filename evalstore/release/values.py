@@ -65,8 +65,8 @@ class PushOutcome(StrEnum):
 class Push:
     """A branch and tags to push to a remote, all or nothing.
 
-    `message` says why they did not arrive, `hint` what to do. `atomic` is False where the remote
-    cannot take all at once.
+    `sent` are those of them that the remote did not have. `message` says why they did not arrive,
+    `hint` what to do. `atomic` is False where the remote cannot take all at once.
     """
 
     remote: str
@@ -76,6 +76,7 @@ class Push:
     message: str | None = None
     hint: str | None = None
     atomic: bool = True
+    sent: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:

@@ -177,10 +177,11 @@ def _describe_bypassed_hooks(hooks: Sequence[str]) -> str:
 
 
 def _format_push(push: Push, screen: Screen, *, would: bool) -> Iterator[str]:
-    tags = f" and {count_noun(len(push.tags), 'tag')}" if push.tags else ""
-    content, remote = make_printable(push.branch) + tags, make_printable(push.remote)
+    remote, content = make_printable(push.remote), _name_refs(push.branch, push.tags)
     if push.outcome == "pushed":
-        yield screen.paint_verb(f"Pushed {content} to {remote}.")
+        sent = [tag for tag in push.tags if tag in push.sent]
+        branch = push.branch if push.branch in push.sent else ""
+        yield screen.paint_verb(f"Pushed {_name_refs(branch, sent)} to {remote}.")
     elif push.outcome == "up-to-date":
         yield f"{remote} has {content} already."
     elif push.outcome == "ready":
@@ -190,6 +191,11 @@ def _format_push(push: Push, screen: Screen, *, would: bool) -> Iterator[str]:
         yield f"{lead} {make_printable(push.message or '')}. The release here is complete."
         yield f"  {make_printable(push.hint or '')}"
         yield from (f"  {line}" for line in screen.fold(make_printable(push.command), len("  ")))
+
+
+def _name_refs(branch: str, tags: Sequence[str]) -> str:
+    counted = count_noun(len(tags), "tag") if tags else ""
+    return join_names(filter(None, (make_printable(branch), counted)))
 
 
 def _format_names(names: Sequence[str], screen: Screen) -> str:

@@ -368,7 +368,7 @@ KEYS: Mapping[str, Row] = {
     "OwnShare": ("shapley old new ci~ ci_old~ ci_new~ passes ci_passes~ typical ci_typical~",),
     "PinMove": ("from=old to=new",),
     "QuestionMean": ("score verdict",),
-    "Push": ("remote branch tags outcome message hint command",),
+    "Push": ("remote branch tags sent outcome message hint command",),
     "RecordChange": (
         "a b delta ci=estimate.mean.interval~ p=estimate.p~",
         "detectable=estimate.mean.detectable_effect~ significant=is_significant moves",

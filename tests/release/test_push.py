@@ -619,6 +619,9 @@ def test_the_command_and_its_answers(cli: Cli, released: Shop, far: Far) -> None
     assert (ran.code, ran.out.split("\n")[1]) == (0, "Pushed main and 1 tag to origin.")
     ran = cli("-C", released.root, "bump", "rubric/tone", "--push=origin")
     assert ran.out.split("\n")[1] == "origin has main and 1 tag already."
+    far.git("tag", "-d", "rubric/tone@2.0.0")
+    ran = cli("-C", released.root, "bump", "rubric/tone", "--push")  # says what was sent, not what goes along
+    assert ran.out.split("\n")[1] == "Pushed 1 tag to origin."
     change(released, "only")
     far.hook("pre-receive", "exit 1")
     ran = cli("-C", released.root, "bump", "--all", "--push", "origin")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -184,6 +185,23 @@ def test_who_may_not_sign_releases_nothing(signed: Shop, key: Callable[[str], st
     with pytest.raises(RefusedError, match="would not be signed by an allowed signer"):
         signed.bump("rubric/tone")
     assert signed.git("for-each-ref") == before
+
+
+def test_a_signer_that_is_added_before_signatures_are_required_is_a_finding(
+    released: Shop, cli: Callable[..., Any]
+) -> None:
+    released.git("branch", "base")
+    lines = ("ada@example.org ssh-ed25519 AAAA\n", "eve@example.org ssh-ed25519 BBBB\n")
+    for count, line in enumerate(lines, 1):
+        released.write(SIGNERS, "".join(lines[:count]))
+        released.commit(SIGNERS)
+        ran = cli("-C", released.root, "gate", "--base", "base", "--format", "json")
+        (found,) = json.loads(ran.out)["findings"]
+        assert (ran.code, found["rule"], found["file"]) == (0, "signer-added", SIGNERS)
+        assert found["message"].startswith(f"{line.split()[0]} may sign now")
+        assert cli("-C", released.root, "gate", "--base", "base", "--strict").code == 1
+        released.git("branch", "-f", "base")
+    assert cli("-C", released.root, "gate", "--base", "base", "--strict").code == 0
 
 
 def test_signers_that_are_kept_elsewhere(
