@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from evalstore.documents import compute_digest
@@ -103,6 +103,11 @@ def is_read_by_checks(key: str) -> bool:
     return key not in _UNREAD_KEYS and key[:2] != "x_"
 
 
+@lru_cache(maxsize=256)  # rows have few different keys
+def _list_read_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(is_read_by_checks, keys))
+
+
 # Without slots, as above.
 @dataclass(frozen=True)
 class Question:
@@ -144,7 +149,7 @@ class Question:
     @cached_property
     def reference_digest(self) -> str:
         """SHA-256 over what else a grader may read: the reference, and keys that rubrics read."""
-        return self._digest(list(filter(is_read_by_checks, self.row)))
+        return self._digest(_list_read_keys(tuple(self.row)))
 
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
         """Return the words to add where `key` is missing and a slip is near.

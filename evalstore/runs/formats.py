@@ -173,15 +173,16 @@ def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[Out
     absent = {} if is_text_format(path) else {"output": None}
     read = _RowReader()
     for line, data in read_lines(path, span):
+        place = Place(file, line)
         if len(data) > LINE_LIMIT:  # its end cannot be told from the next row
-            parse_json_object(data, Place(file, line))
+            parse_json_object(data, place)
         try:
-            stored = parse_lenient_object(data, Place(file, line))
+            stored = parse_lenient_object(data, place)
         except LoadError as error:
             yield make_unread_entry(error)
             continue
-        row = {**absent, **stored} if "id" in stored else stored
-        yield read.read_entry(row, Place(file, line))
+        row = {**absent, **stored} if absent and "id" in stored else stored
+        yield read.read_entry(row, place)
 
 
 def _read_embedded(path: Path) -> Iterator[OutputEntry]:
