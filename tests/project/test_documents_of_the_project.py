@@ -20,6 +20,7 @@ import yaml
 
 import evalstore
 from evalstore.cli.main import COMMANDS, GROUPS
+from evalstore.migration.table import list_formats
 from tests.project import generate
 from tests.project.sources import list_test_functions
 
@@ -467,6 +468,11 @@ def test_a_suite_goes_from_its_file_to_its_first_audit(
         (tmp_path / name).write_text(text, "utf-8")
     write(tmp_path)
     compare_with_page(section, play(section, cli, tmp_path))
+
+
+def test_the_readme_counts_the_formats() -> None:
+    count = {9: "Nine", 10: "Ten", 11: "Eleven"}[len(list_formats())]
+    assert f"{count} legacy formats migrate" in README
 
 
 @pytest.mark.heavy
