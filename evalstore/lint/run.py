@@ -51,7 +51,7 @@ from evalstore.lint.rubrics import (
     lint_weights,
 )
 from evalstore.lint.rules import VALIDATION_RULES
-from evalstore.lint.settings import lint_settings
+from evalstore.lint.settings import is_level_note, lint_settings
 from evalstore.lint.shapes import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.lint.source_lines import add_source_lines, quote_span, read_numbered_lines
 from evalstore.lint.source_reader import Parse, ReadFile, read_source
@@ -218,7 +218,8 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
             item.document.value, context.known.pending or {}, context.today
         )
     elif item.document:
-        yield from lint_shape(SETTINGS, item.document.value)
+        shape = lint_shape(SETTINGS, item.document.value)
+        yield from (note for note in shape if not (context.known.rules and is_level_note(note)))
         yield from lint_keys(SETTINGS, item.document.value)
         yield from lint_settings(item.document.value, context.known)
         yield from lint_targets(item.document.value, context.lookup)

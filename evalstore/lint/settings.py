@@ -8,11 +8,20 @@ from functools import cache
 from typing import Any
 
 from evalstore.lint.context import KnownRules
-from evalstore.lint.notes import Note, get_mapping, list_texts, make_note, suggest_name
+from evalstore.lint.notes import (
+    Fix,
+    Note,
+    describe_value,
+    get_mapping,
+    list_texts,
+    make_note,
+    suggest_name,
+)
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.shapes import QUESTION, ROOTS, load_schema
 from evalstore.model import Severity, is_cosmetic
 from evalstore.model.check_schemas import list_check_kinds
+from evalstore.text import find_only_near
 
 RULE_SETTING = re.compile(r"([a-z][a-z0-9-]*)(:(?:stricter|looser|either|none))?")
 _CHANGE_LEVELS = ("major", "minor", "patch")
@@ -61,20 +70,26 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
                 found=name,
                 hint=f"write {id_}: only changes have directions",
             )
-        elif level in _CHANGE_LEVELS and id_ not in changes:
+        elif level not in (allowed := _list_levels(id_, changes)):
+            word = describe_value(level).strip("'")
+            guess = find_only_near(word, allowed)
             yield make_note(
                 "rule-level-wrong",
                 at,
-                found=f"{id_}: {level}",
-                hint=f"write {_join_or(_FILE_SEVERITIES)}",
+                fix=Fix(guess) if guess else None,
+                found=f"{id_}: {word}",
+                hint=f"write {_join_or(allowed)}",
             )
-        elif level in _FILE_SEVERITIES and id_ not in VALIDATION_RULES:
-            yield make_note(
-                "rule-level-wrong",
-                at,
-                found=f"{id_}: {level}",
-                hint=f"write {_join_or(_CHANGE_LEVELS)}",
-            )
+
+
+def is_level_note(note: Note) -> bool:
+    """Whether the schema notes the level of a rule, of which `lint_rule_levels` knows more."""
+    return note.rule == "value-not-allowed" and note.pointer[:1] == ("rules",)
+
+
+def _list_levels(id_: str, changes: Collection[str]) -> tuple[str, ...]:
+    severities = _FILE_SEVERITIES if id_ in VALIDATION_RULES else ()
+    return (*severities, *_CHANGE_LEVELS) if id_ in changes else severities
 
 
 def _lint_fixed_levels(levels: Mapping[str, Any]) -> Iterator[Note]:

@@ -116,6 +116,8 @@ def _check_settings(store: ArtifactStore) -> None:
     """
     if not store.settings:
         return
+    from evalstore.diff.rules import RULES
+    from evalstore.lint.settings import is_level_note, lint_rule_levels
     from evalstore.lint.shapes import SETTINGS, lint_shape
 
     for note in lint_shape(SETTINGS, store.settings):
@@ -123,7 +125,9 @@ def _check_settings(store: ArtifactStore) -> None:
         # reports it.
         if note.pointer[:1] == ("renames",):
             continue
-        raise _build_note_error(store.read_settings(), note)
+        is_level = is_level_note(note)
+        levels = lint_rule_levels(store.settings["rules"], RULES) if is_level else iter(())
+        raise _build_note_error(store.read_settings(), next(levels, note))
 
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
