@@ -64,7 +64,7 @@ def command(
     and acceptances are those of --base, and releases made since are judged as part of the change. A
     setting that the change loosens is a finding, which fails with --strict (or with `strict: true`,
     then or now). So are a store that lost releases, a new signer, and a file that differs from what
-    HEAD holds because git rewrites it.
+    HEAD holds because git rewrites it, by more than its line ends.
 
     Exits 1 if the change must not be merged.
     """
