@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import (
     LARGE_FILE,
-    describe_error,
+    make_write_error,
     move_below,
     remove_below,
     remove_folder_below,
@@ -37,6 +37,7 @@ from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"
 _STATE_FOLDER = "evalstore"  # of a git directory
+_STAGE_NAME = "migrating-"
 # The folders of a store in the order in which their files move: artifacts refer to folders before
 # their own.
 _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
@@ -136,8 +137,10 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
             finally:
                 _clear_stage(stage)
     except OSError as error:
-        where = Place(str(error.filename or root))
-        raise RefusedError(f"cannot be written: {describe_error(error)}", place=where) from None
+        # What evalstore keeps there for itself has no name that a user knows.
+        name = str(error.filename or root)
+        label = str(root) if name.startswith((_STATE_FOLDER, _STAGE_NAME, STAGE)) else name
+        raise make_write_error(error, label) from None
     finally:
         if is_new:
             with suppress(OSError):
@@ -156,7 +159,7 @@ def _find_stage(root: Path) -> StageFolder:
     directory = find_repository(top).git.directory
     # Several stores of one repository each have their own.
     mark = hashlib.sha256(os.fsencode(folder.relative_to(top))).hexdigest()[:12]
-    return StageFolder(root, directory, f"{_STATE_FOLDER}/migrating-{mark}")
+    return StageFolder(root, directory, f"{_STATE_FOLDER}/{_STAGE_NAME}{mark}")
 
 
 @contextmanager

@@ -150,8 +150,9 @@ def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Pa
             os.seteuid(65534)
         if not os.access(ROOT / "migrations", os.R_OK | os.X_OK, effective_ids=True):
             pytest.skip("the checkout lies in a folder that only root may read")
-        with pytest.raises(RefusedError, match="cannot be written: permission denied"):
+        with pytest.raises(RefusedError, match="cannot be written: permission denied") as refused:
             migrate([source], into=store)
+        assert (str(refused.value.place), bool(refused.value.hint)) == (str(store), True)  # not our own folder in it
     finally:
         os.seteuid(user)
     assert list(store.iterdir()) == []

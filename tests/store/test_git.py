@@ -89,6 +89,8 @@ def test_missing_git_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("fatal: bad config line 1 in file .git/config", "configuration cannot be read"),
         ("error: first\nfatal: last \x1b[31m words", r"git gc failed: last \\x1b\[31m words"),
         ("", "git gc failed: exit code 7"),
+        ("fatal: cannot update ref 'refs/a': couldn't write '/x/a.lock'", "git cannot write to the disk, which may be"),
+        ("fatal: Unable to create '/x/index.lock': No space left on device", "the disk is full"),
     ],
 )
 def test_words_of_git_become_one_sentence(said: str, message: str) -> None:

@@ -57,6 +57,7 @@ _LOCKED = (
     "another git process has a lock",
     "wait for it, or remove the .lock file it left behind",
 )
+_FREE_SPACE = "free some space and run the command again"
 # A text in git's stderr -> what happened, and what to do next.
 _EXPLANATIONS = (
     (
@@ -73,9 +74,11 @@ _EXPLANATIONS = (
         "the repository changed during the command",
         "run the command again",
     ),
+    ("No space left on device", "the disk is full", _FREE_SPACE),
+    # git says no more of what the system refused, which is seldom anything else.
+    ("couldn't write '", "git cannot write to the disk, which may be full", _FREE_SPACE),
     ("Unable to create", *_LOCKED),
     ("could not lock config file", *_LOCKED),
-    ("No space left on device", "the disk is full", "free some space and run the command again"),
     (
         "ermission denied",
         "git is not allowed to read or write a file of the repository",
