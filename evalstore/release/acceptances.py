@@ -116,8 +116,6 @@ def _check_settings(store: ArtifactStore) -> None:
     """
     if not store.settings:
         return
-    from evalstore.diff.rules import RULES
-    from evalstore.lint.settings import is_level_note, lint_rule_levels
     from evalstore.lint.shapes import SETTINGS, lint_shape
 
     for note in lint_shape(SETTINGS, store.settings):
@@ -125,9 +123,17 @@ def _check_settings(store: ArtifactStore) -> None:
         # reports it.
         if note.pointer[:1] == ("renames",):
             continue
-        is_level = is_level_note(note)
-        levels = lint_rule_levels(store.settings["rules"], RULES) if is_level else iter(())
-        raise _build_note_error(store.read_settings(), next(levels, note))
+        raise _build_note_error(store.read_settings(), _find_level_note(store, note))
+
+
+def _find_level_note(store: ArtifactStore, note: Note) -> Note:
+    """Return what a rule itself says of its level, and any other note as it is."""
+    from evalstore.diff.rules import RULES
+    from evalstore.lint.settings import is_level_note, lint_rule_levels
+
+    if not is_level_note(note):
+        return note
+    return next(lint_rule_levels(store.settings["rules"], RULES), note)
 
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
