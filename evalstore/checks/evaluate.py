@@ -368,11 +368,11 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     )
     if violation is None:
         return misfit
-    message = (
-        "cannot be combined with the other parameters"
-        if violation.keyword == "not"
-        else violation.message
-    )
+    message = violation.message
+    if violation.keyword == "not":
+        message = "cannot be combined with the other parameters"
+    elif violation.needed_keys:
+        message = f"{' or '.join(violation.needed_keys)} is missing"
     what = f"check {check.id}{format_json_pointer(violation.pointer)}"
     return SchemaError(
         f"{make_excerpt(what)}: {make_excerpt(message)}", hint="see where: evalstore validate"

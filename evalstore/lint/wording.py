@@ -78,14 +78,10 @@ def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 def _note_choice(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     """Name the keys of which one is needed; any other choice is named by its keyword."""
-    keys = []
-    for part in violation.expected:
-        match part:
-            case {"required": [str(key)], **more} if not more:
-                keys.append(key)
-            case _:
-                yield from _note_other(violation, pointer)
-                return
+    keys = violation.needed_keys
+    if not keys:
+        yield from _note_other(violation, pointer)
+        return
     others = ", ".join(f"`{key}`" for key in keys[:-1])
     name = f"{others} or {_name_inside(keys[-1], pointer)}"
     yield make_note("key-missing", pointer, name=name, hint="")

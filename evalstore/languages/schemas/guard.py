@@ -119,6 +119,17 @@ class Violation:
     schema: Any
     of_key: bool = False
 
+    @property
+    def needed_keys(self) -> list[str]:
+        """The keys of which an object needs one, where that alone is what a choice demands."""
+        parts = self.expected if self.keyword == "anyOf" else ()
+        keys = [part["required"][0] for part in parts if _demands_one_key(part)]
+        return keys if len(keys) == len(parts) else []
+
+
+def _demands_one_key(part: Any) -> bool:
+    return isinstance(part, Mapping) and [*part] == ["required"] and len(part["required"]) == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
