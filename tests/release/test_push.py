@@ -116,19 +116,22 @@ def test_a_tag_that_is_there_already_as_it_is_here_is_no_reason_to_stop(released
     change(released)
     released.bump()
     released.git("push", "-q", "origin", "refs/tags/rubric/tone@2.0.0")
-    assert released.bump("rubric/tone", push=True).push == replace(push_of(released), outcome=PushOutcome.PUSHED)
+    pushed = released.bump("rubric/tone", push=True).push
+    assert pushed == replace(push_of(released), outcome=PushOutcome.PUSHED, sent=("main",))
     assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
 
 
 def test_what_was_released_before_is_pushed_when_it_is_named(released: Shop, far: Far) -> None:
     change(released)
     first = released.bump().push
-    assert (first and first.outcome, first and first.command) == (
+    assert first
+    assert (first.outcome, first.command) == (
         PushOutcome.READY,
         "git push --atomic origin main refs/tags/rubric/tone@2.0.0",
     )
     assert "rubric/tone@2.0.0" not in far.refs()
-    assert push_of(released) == replace(first, outcome=PushOutcome.PUSHED) if first else False
+    sent = ("main", "rubric/tone@2.0.0")
+    assert push_of(released) == replace(first, outcome=PushOutcome.PUSHED, sent=sent)
     assert "rubric/tone@2.0.0" in far.refs()
 
 

@@ -268,7 +268,7 @@ def test_reading_runs_nothing_and_writes_nothing(
 def test_the_traps_are_real(git: Git, repo: Path, trapped: Path) -> None:
     """Plain git falls into them; else the test above would prove nothing."""
     git("config", "--unset", "core.worktree")
-    git()
+    git("status")
     assert trapped.exists()
 
 
