@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from evalstore.diff.candidates.call_records import build_records
 from evalstore.diff.candidates.invented_questions import build_questions
+from evalstore.diff.candidates.recorded_numbers import build_measures
 from evalstore.diff.candidates.texts import PLAIN_TEXT, build_candidates, order_texts
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
@@ -40,6 +41,12 @@ def yield_outputs(change: Change) -> Iterator[Attempt]:
         yield from (Attempt(Sample(Output(text))) for text in build_candidates(change))
 
 
+def yield_measured(change: Change) -> Iterator[Attempt]:
+    """Yield a plain text with numbers that a run may have recorded, where the check reads those."""
+    for measures in build_measures(change):
+        yield Attempt(Sample(Output(PLAIN_TEXT, measures=measures)))
+
+
 def yield_answers(change: Change) -> Iterator[Attempt]:
     """Yield the same as answers to invented questions, where a check reads the question."""
     for row, filled in build_questions(change):
@@ -58,4 +65,5 @@ def repeat_sample(witness: Witness) -> Attempt:
     question = (
         None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
     )
-    return Attempt(Sample(Output(witness.output, witness.tool_calls), question), witness.example)
+    output = Output(witness.output, witness.tool_calls, measures=witness.measures)
+    return Attempt(Sample(output, question), witness.example)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
+from evalstore.model.measures import NO_MEASURES, Measures
 from evalstore.notebook import PageValue, format_repr
 from evalstore.text import count_noun
 from evalstore.versions import Bump
@@ -66,7 +67,9 @@ class JudgedScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An output that moves, replayed before and after; `tool_calls` is its record, if any.
+    """An output that moves, replayed before and after.
+
+    `tool_calls` is its record, if any; `measures` are the numbers recorded about it.
 
     `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far
     the score rises at least, or falls where it is below 0, whatever score they give; None where
@@ -86,6 +89,7 @@ class Witness:
     question: Mapping[str, Any] | None = None
     example: Place | None = None
     supposed: bool = False
+    measures: Measures = NO_MEASURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from evalstore.diff.attempts import (
     Attempt,
     repeat_sample,
     yield_answers,
+    yield_measured,
     yield_outputs,
     yield_texts,
 )
@@ -39,6 +40,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_sta
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
+from evalstore.model.measures import NO_MEASURES
 from evalstore.text import list_odd_letters
 
 _ENDS = (Fraction(0), Fraction(1))
@@ -59,7 +61,7 @@ class _PreparedCheck:
     cost: int
     is_portable: bool
     grade: Callable[[Sample], CheckResult]
-    results: dict[tuple[str, str | None, str | None], CheckResult] = field(default_factory=dict)
+    results: dict[tuple[str | None, ...], CheckResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -86,7 +88,8 @@ class Replay:
             return self._find_by_replies(change)
         states, asks_more = change.states, _asks_more(change)
         texts = {} if asks_more or change.effect is None else change.effect.texts
-        plain = chain(self.examples, yield_texts(texts), () if asks_more else yield_outputs(change))
+        built = yield_measured(change) if asks_more else yield_outputs(change)
+        plain = chain(self.examples, yield_texts(texts), built)
         found = self._choose_telling(self._try_samples(states, plain, texts, direction), states)
         if found is None and not asks_more:
             found = self._find_by_goals(states, change.effect, direction, change)
@@ -355,6 +358,7 @@ class Replay:
             shown,
             question=question.row if question else None,
             example=attempt.example,
+            measures=output.measures,
         )
 
     def _run(self, state: RubricState, sample: Sample, judged: Judgements) -> RubricResult:
@@ -385,7 +389,9 @@ class Replay:
     def _grade(self, check: _PreparedCheck, sample: Sample) -> CheckResult:
         output, row = sample.output, sample.question.row if sample.question else None
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
-        known = output.text, calls, None if row is None else write_canonical(dict(row))
+        asked = None if row is None else write_canonical(dict(row))
+        numbers = "" if output.measures == NO_MEASURES else str(output.measures)
+        known = output.text, calls, asked, numbers
         if known not in check.results:
             self._spend(
                 check.cost * (1 + sum(len(part or "") for part in known) // EVIDENCE.chars_per_step)

@@ -292,6 +292,9 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
             " with the calls "
             f"{make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
         )
+    if recorded := witness.measures.recorded:
+        numbers = (f"{name} {number:f}" for name, number in recorded.items())
+        output += f" recorded with {join_names(numbers)}"
     if asked := _describe_question(witness.question):
         output += f", to a question with {asked}"
     kind = f"example on {_format_line(witness.example)}," if witness.example else "output"

@@ -184,6 +184,12 @@ def _write_tool_calls(witness: Any) -> Any:
     )
 
 
+def _write_measures(witness: Any) -> Any:
+    recorded = witness.measures.recorded.items()
+    # A whole number has no decimals.
+    return {name: int(one) if one == int(one) else one for name, one in recorded} or None
+
+
 def _write_question(witness: Any) -> Any:
     return None if witness.question is None else json.loads(write_canonical(dict(witness.question)))
 
@@ -450,6 +456,7 @@ KEYS: Mapping[str, Row] = {
     "Witness": (
         "output",
         {"tool_calls!": _write_tool_calls},
+        {"measures!": _write_measures},
         "old_score new_score old_verdict new_verdict",
         {"judged!": _write_judged},
         "least_shift!",

@@ -40,6 +40,7 @@ from evalstore.text import make_excerpt
 if TYPE_CHECKING:
     from evalstore.diff.answers.text_scores import TextScore
     from evalstore.languages.pattern_comparison import RegexTree
+    from evalstore.model.measures import Measures
 
 Params = Mapping[str, Any]
 Typed = TypeVar("Typed")
@@ -231,6 +232,7 @@ class ComparedKind:
     counted, of an output that they answer so. None where the traits are not known, or too many.
     Traits may be listed together that no output has: what is concluded from all ways holds all the
     more. `demands_calls`: its `tools` and `forbidden` say which calls it wants.
+    `sample_measures`: numbers at its limits and beyond them, one in each, one that passes first.
     `assembly_order`: below 0 for what a text begins with, above 0 for what comes last.
     `piece_sign(params)`: -1 where a piece of a text never scores more than the text, 1 where it
     never scores less, 0 where neither is known.
@@ -260,6 +262,7 @@ class ComparedKind:
         _know_nothing
     )
     demands_calls: bool = False
+    sample_measures: Callable[[Params], Iterator[Measures]] = _yield_nothing
     assembly_order: int = 0
     piece_sign: Callable[[Params], int] = lambda _: 0
 

@@ -16,13 +16,14 @@ from evalstore.diff.findings import Certainty
 from evalstore.diff.kinds import (
     ComparedKind,
     Param,
+    Params,
     UnreadableError,
     read_mapping,
     read_no_question,
     say_always,
     say_never,
 )
-from evalstore.model.measures import MEASURES
+from evalstore.model.measures import MEASURES, NO_MEASURES, Measures
 
 _RULE = "limits-changed"
 _EQUAL = Proof("the same numbers are within the limits before and after")
@@ -76,6 +77,18 @@ def _decide(change: Change, old: Bounds, new: Bounds) -> Change:
     return replace(change, decision=decision)
 
 
+def _sample_measures(params: Params) -> Iterator[Measures]:
+    """Yield each number within its limits, then beyond them, as far as there are such numbers."""
+    for name in MEASURES:
+        if params[name] is None:
+            continue
+        bounds = read_bounds(params[name])
+        numbers = [bounds.least, bounds.least / 2]
+        if bounds.most.is_finite():
+            numbers = [bounds.most, bounds.most + 1, *numbers]
+        yield from (NO_MEASURES._replace(**{name: number}) for number in dict.fromkeys(numbers))
+
+
 KIND = ComparedKind(
     params={
         name: Param(None, _read_limit, rule=_RULE, edits=partial(_find_limit_changes, name=name))
@@ -86,4 +99,5 @@ KIND = ComparedKind(
     may_err=say_never,
     question_parts=read_no_question,
     reads_more_than_text=say_always,
+    sample_measures=_sample_measures,
 )

@@ -46,19 +46,20 @@ class Drawn:
     question: Value | None = None
     replies: str = "scores"
     salt: int = 0
+    measures: Measures | None = None  # None: drawn by the salt
 
     @classmethod
     def from_witness(cls, shown: Witness) -> Drawn:
         """Return what a witness shows."""
         calls = None if shown.tool_calls is None else [dict(call) for call in shown.tool_calls]
-        return cls(shown.output, calls, None if shown.question is None else dict(shown.question))
+        question = None if shown.question is None else dict(shown.question)
+        return cls(shown.output, calls, question, measures=shown.measures)
 
     def output(self) -> Output:
         """Return the output."""
         calls = None if self.calls is None else tuple(self.calls)
-        # What a witness shows has a salt of 0, and no record of a number.
         numbers = (RECORDED[self.salt // len(RECORDED) ** place % len(RECORDED)] for place in range(3))
-        return Output(self.text, calls, measures=Measures(*numbers))
+        return Output(self.text, calls, measures=self.measures or Measures(*numbers))
 
     def asked(self) -> Question | None:
         """Return the question."""

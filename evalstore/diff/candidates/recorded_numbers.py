@@ -1,0 +1,29 @@
+"""Builds records of numbers about an output that may move a rubric, from the limits on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalstore.diff.change import Change
+from evalstore.diff.kinds import KINDS
+from evalstore.model.measures import NO_MEASURES, Measures
+
+
+def build_measures(change: Change) -> Iterator[Measures]:
+    """Yield numbers to try, one of them at a limit or beyond it; none unless the check has limits.
+
+    Each record has all numbers that the check limits before or after the edit.
+    """
+    limits: dict[str, list[Measures]] = {}
+    checks = [
+        check for state in change.states for check in state.checks if check.token == change.token
+    ]
+    for check in checks:
+        for found in KINDS[check.kind].sample_measures(check.params):
+            (name,) = found.recorded
+            limits.setdefault(name, []).append(found)
+    plain = NO_MEASURES
+    for samples in limits.values():
+        plain = plain._replace(**samples[0].recorded)
+    for samples in limits.values():
+        yield from (plain._replace(**sample.recorded) for sample in samples)
