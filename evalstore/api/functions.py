@@ -185,8 +185,12 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     require_types(
         "compare", old=(old, _ARTIFACT), new=(new, _ARTIFACT), store=(store, (*_STORE, _NOTHING))
     )
+    from evalstore.diff import ComparisonSettings, Profile
+
+    if profile is not None:
+        require_choice("profile", profile, Profile)
+        profile = Profile(profile)
     if store is None:
-        from evalstore.diff import ComparisonSettings, Profile
         from evalstore.diff import compare as compare_documents
 
         sides = [_read_artifact(side, None, "compare") for side in (old, new)]

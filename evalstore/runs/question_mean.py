@@ -47,26 +47,28 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
 
 @dataclass(slots=True)
 class RowsMean:
-    """The mean of a run's questions, added in the order of its rows: samples follow each other."""
+    """The mean of a run's questions, of its rows in any order.
 
+    `has_samples`: a question may have several rows, which are kept until the end.
+    """
+
+    has_samples: bool
     _mean: ExactMean = field(default_factory=ExactMean)
-    _question: str = ""
-    _outcomes: list[Outcome] = field(default_factory=list)
+    _outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
 
     def add(self, question: str, outcome: Outcome) -> None:
         """Count one more output to a question."""
-        if question != self._question:
-            self._finish_question()
-            self._question = question
-        self._outcomes.append(outcome)
+        if self.has_samples:
+            self._outcomes.setdefault(question, []).append(outcome)
+        elif outcome[0] is not None:
+            self._mean.add(outcome[0])
 
     def compute(self) -> Fraction | None:
-        """Return the mean after all rows were added; None where nothing has a score."""
-        self._finish_question()
-        return self._mean.compute_mean()
-
-    def _finish_question(self) -> None:
-        mean = compute_question_mean(self._outcomes).score
-        if mean is not None:
-            self._mean.add(mean)
-        self._outcomes.clear()
+        """Return the mean of what was added; None where nothing has a score."""
+        means = (compute_question_mean(found).score for found in self._outcomes.values())
+        total = ExactMean()
+        total.add_all(self._mean)
+        for mean in means:
+            if mean is not None:
+                total.add(mean)
+        return total.compute_mean()

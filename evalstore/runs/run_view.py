@@ -89,7 +89,7 @@ class RunReader:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
         # Another tool may have kept what it said of each check, and not the output.
         rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
-        mean = RowsMean()
+        mean = RowsMean(has_samples=self.run.outputs != self.run.questions)
         for self.total, one in enumerate(rows, 1):
             row = one.row
             mean.add(row.id, (row.score, row.verdict))

@@ -455,7 +455,8 @@ def describe_contradiction(run: Run, mean: Fraction | None) -> str:
     recorded = run.rest_score if run.is_withheld else run.score
     if run.dataset is None or recorded in {None, mean}:
         return ""
-    return f"{run.path} says {recorded}, but its rows average to {mean or 0}"
+    average = "none of its rows has a score" if mean is None else f"its rows average to {mean}"
+    return f"{run.path} says {recorded}, but {average}"
 
 
 def withhold_score(run: Run, most: Fraction) -> Run:

@@ -167,6 +167,18 @@ def test_rows_of_another_run_are_refused_where_runs_are_compared_and_said_where_
     assert "average to" not in cli("show", a.path, cwd=released.root).out
 
 
+def test_samples_in_any_order_are_the_mean_of_their_questions(
+    released: Any, answers: Answers, cli: Callable[..., Any]
+) -> None:
+    path = answers("s", one="please", two="hello")
+    texts = [("one", 0, "please"), ("two", 0, "hello"), ("one", 1, "no!"), ("one", 2, "please"), ("two", 1, "please")]
+    rows = ({"id": id_, "sample": sample, "output": text} for id_, sample, text in texts)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = released.score("dataset/small@1.0.0", path)
+    assert run.outputs > run.questions
+    assert "average to" not in cli("show", run.path, cwd=released.root).out
+
+
 def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
     old = a.rubrics[0].commit

@@ -141,6 +141,9 @@ def test_what_python_reads_otherwise_is_run_and_said(pattern: str) -> None:
         r"a\K",
         "(?r)a",
         "^*a",
+        "(?a:s)",
+        "(?i)(?u:s)",
+        "(?ia:s)",
     ],
 )
 def test_what_cannot_be_run_in_counted_steps_is_refused(pattern: str) -> None:

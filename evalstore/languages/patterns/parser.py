@@ -48,7 +48,7 @@ _TOKEN = re.compile(
     | (?P<again>\\(?P<number>[1-9][0-9]?)|\(\?P=(?P<name>[A-Za-z_]\w*)\))
     | (?P<open>\((?:
         \?P?<(?P<group>[A-Za-z_]\w*)>
-        |\?(?P<on>[aimsux]*)(?:-(?P<off>[imsx]+))?:
+        |\?(?P<on>[imsx]*)(?:-(?P<off>[imsx]+))?:  # a and u of a group the engine does not know
         |\?\((?P<test>[0-9]+|[A-Za-z_]\w*)\)
         |\?(?P<around><?[=!]|>)
         |(?![?*])))

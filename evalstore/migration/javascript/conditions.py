@@ -27,7 +27,7 @@ _INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{S
 _CALL, _EQUAL = (re.compile(rf"output{how}") for how in (CALL, EQUAL))
 _LENGTH = re.compile(r"output\.length\s*(?P<sign><=?|>=?|===)\s*(?P<number>[0-9]{1,5})(?![\w.])")
 _TEST = re.compile(rf"(?P<pattern>{REGEX})(?P<flags>[imsg]*)\.test\(\s*output\s*\)(?!\s*[=<>.\[])")
-_NEVER = "(?!)"
+_NEVER, _FOLDED = "(?!)", "(?i:"
 _LONGEST = 20_000
 
 
@@ -110,8 +110,9 @@ class _Pattern(NamedTuple):
 
 def _make_check(said: _Pattern) -> dict[str, Any]:
     pattern = said.text if said.is_anywhere else f"\\A{said.text}"
-    # Without (?a) `\b` would know letters beyond ASCII, as in JavaScript it does not.
-    fold = "(?a)" if "\\b" in pattern else ""
+    # Without (?a), `\b` and letters of either case would know some beyond ASCII, as in JavaScript
+    # they do not. The engine knows it of a whole pattern alone.
+    fold = "(?a)" if "\\b" in pattern or _FOLDED in pattern else ""
     turned = {"negate": True} if said.is_turned else {}
     return {"kind": "regex", "pattern": fold + pattern, **turned}
 
@@ -158,7 +159,7 @@ def _read_test(match: re.Match[str]) -> _Pattern:
     if found is None:
         raise UnreadError
     pattern = found[0].removeprefix("(?a)")
-    return _Pattern(f"(?ia:{pattern})" if found[1] else pattern, is_anywhere=True)
+    return _Pattern(f"{_FOLDED}{pattern})" if found[1] else pattern, is_anywhere=True)
 
 
 def _join_all(parts: Sequence[_Pattern]) -> _Pattern:

@@ -82,6 +82,13 @@ def _make_equal(match: re.Match[str]) -> Schema:
     return {"const": _read_value(match["value"])}
 
 
+def _make_typed(match: re.Match[str]) -> Schema:
+    if match["value"] != "number":
+        return {"type": match["value"]}
+    # A number without end is of no type that a schema knows.
+    return {"not": {"type": ["array", "boolean", "null", "object", "string"]}}
+
+
 def _make_printed(match: re.Match[str]) -> Schema:
     """Return the schema of what `String()` writes as a text: also lists that hold it alone."""
     text, name = read_string(match["value"]), f"printed_{match.start()}"
@@ -113,7 +120,8 @@ def _make_search(match: re.Match[str]) -> Schema:
     return {"anyOf": [found, {"type": "array", "contains": {"const": text}}]}
 
 
-_ODD_TEXTS = frozenset({"undefined", "[object Object]", "Infinity", "-Infinity"})
+# A list of null alone is written as nothing.
+_ODD_TEXTS = frozenset({"undefined", "null", "[object Object]", "Infinity", "-Infinity"})
 _PARTS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Schema]]] = [
     (re.compile(rf"{_PATH}\s*===\s*(?P<value>{_LITERAL})", re.ASCII), _make_equal),
     (
@@ -129,7 +137,7 @@ _PARTS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Schema]]] = [
         re.compile(
             rf"typeof\s+{_PATH}\s*===\s*['\"](?P<value>string|number|boolean)['\"]", re.ASCII
         ),
-        lambda match: {"type": match["value"]},
+        _make_typed,
     ),
     (re.compile(rf"{_PATH}{CALL}", re.ASCII), _make_search),
     (re.compile(rf"{_PATH}{EQUAL}", re.ASCII), _make_search),
