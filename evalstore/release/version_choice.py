@@ -86,7 +86,7 @@ def check_prerelease_label(label: str | None) -> None:
 
 
 def choose_prerelease(
-    final: Version, label: str, known: Iterable[Version], working: Version
+    final: Version, label: str, known: Collection[Version], working: Version
 ) -> Version:
     """Return the next pre-release of a label before `final`.
 
@@ -101,11 +101,11 @@ def choose_prerelease(
         and working not in others
     ):
         version = max(version, working)
-    if others and version < max(others):
-        raise RefusedError(
-            f"{version} would come before the released {max(others)}",
-            hint="choose a later label, or release the final version",
-        )
+    if others and version < (last := max(others)):
+        hint = "choose a later label, or release the final version"
+        if not last.prerelease:
+            hint = f"write a version above {max(known)} into the file"
+        raise RefusedError(f"{version} would come before the released {last}", hint=hint)
     return version
 
 
