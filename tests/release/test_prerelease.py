@@ -42,7 +42,8 @@ def test_the_next_of_a_label(final: str, label: str, known: list[str], working: 
 
 
 @pytest.mark.parametrize(
-    ("known", "way_out"), [("2.0.0-rc.1", "choose a later label"), ("2.0.0", "write a version above 2.0.0 into the file")]
+    ("known", "way_out"),
+    [("2.0.0-rc.1", "choose a later label"), ("2.0.0", "write a version above 2.0.0 into the file")],
 )
 def test_a_pre_release_does_not_come_after_what_it_prepares(known: str, way_out: str) -> None:
     with pytest.raises(RefusedError, match=r"2\.0\.0-beta\.1 would come before the released 2\.0\.0") as refused:
