@@ -175,6 +175,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
         a, b = open_stored_pair(run_a, run_b, finder, session)
     shared = _SharedQuestions.collect(a, b)
     parts = (
+        *_judge_scores(a, b),
         shared.judge_questions(),
         *shared.judge_artifacts(store),
         *shared.judge_coverage(),
@@ -375,6 +376,14 @@ class _SharedQuestions:
             else "no answer was judged in both runs, so nothing shows whether the judge changed"
         )
         yield f"a hosted judge can change without changing its name; {known}"
+
+
+def _judge_scores(a: StoredRun, b: StoredRun) -> Iterator[ComparedPart]:
+    """Yield a part for each run without a score, which nothing can be compared with."""
+    for name, stored in (("A", a), ("B", b)):
+        if stored.run.is_withheld:
+            reason = f"it has none, because gradings failed: {stored.run.ungraded}"
+            yield ComparedPart(f"the score of {name}", ComparableAnswer.NO, None, reason)
 
 
 def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterator[ComparedPart]:

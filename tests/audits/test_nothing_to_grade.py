@@ -258,6 +258,9 @@ def test_a_run_without_a_score_is_not_given_one(desk: Desk, cli: Any) -> None:
     assert ran.out.startswith("Not comparable: A has no score (accurate graded 0 of 4).")
     assert "These runs cannot tell: A has no score" in " ".join(ran.out.split())
     assert json.loads(cli("audit", a.path, b.path, "--format", "json", cwd=desk.repo.root).out)["a"]["ungraded"]
+    same = cli("comparable", a.path, a.path, cwd=desk.repo.root)
+    assert same.code == 1
+    assert "the score of A: no (it has none, because gradings failed: accurate graded 0 of 4)" in same.out
     for folder in (desk.repo.root, "/"):  # where no store is, two records are compared
         ran = cli("audit", b.path, bare.path, cwd=folder)
         assert ran.code == 1
