@@ -258,11 +258,8 @@ def _plan_tags(
     """
     prefix = f"{TAG_REFS}{store.tag_prefix}"
     mine = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
-    new = {
-        name: oid
-        for name, oid in {**theirs.tags, **made}.items()
-        if here.get(name) != oid and (name not in here or name in mine)
-    }
+    other = sorted({**theirs.tags, **made}.items() - here.items())
+    new = {name: oid for name, oid in other if name not in here or name in mine}
     gone = {name: oid for name, oid in mine.items() if name in new or name not in theirs.tags}
     return new, gone
 

@@ -29,6 +29,7 @@ SCORE, PASS_RATE = "score", "pass_rate"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
+_OTHERS = ("replies", "reply_digests", "inner_errors", "inner_missing")  # where a check has any
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -133,11 +134,7 @@ def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
 def _write_check(check: CheckResult) -> str:
     """Return a check's result as JSON."""
     unscored = f'"{check.unscored}"' if check.unscored else "null"
-    others = {
-        name: value
-        for name in ("replies", "reply_digests", "inner_errors", "inner_missing")
-        if (value := getattr(check, name))
-    }
+    others = {name: value for name in _OTHERS if (value := getattr(check, name))}
     return (
         f'{{"id":{_write_text(check.id)},"kind":{_write_text(check.kind)},'
         f'"score":"{format_exact_score(check.score)}","verdict":"{check.verdict}",'

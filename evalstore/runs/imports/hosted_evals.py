@@ -53,10 +53,10 @@ def read_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
     sample, results = get_mapping(row, "sample"), row.get("results")
     model = sample.get("model")
     asked = read_last_question(sample.get("input"))
+    found = filter(lambda one: isinstance(one, dict), results if isinstance(results, list) else ())
     checks = [
         _make_check(read_id(result.get("name")), result.get("score"), result.get("passed"))
-        for result in (results if isinstance(results, list) else ())
-        if isinstance(result, dict)
+        for result in found
     ]
     return make_entry(
         Series(model if isinstance(model, str) else None),
