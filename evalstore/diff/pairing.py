@@ -73,6 +73,28 @@ def _match_unchanged(left: list[CheckState], right: list[CheckState]) -> CheckPa
             yield check, other
 
 
+def _match_moved(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
+    """Yield equal checks of other names, where that leaves fewer edits than taking them by name.
+
+    Else only those whose names the other side lacks: what stays by name was edited in place, though
+    it may now say what another check said.
+    """
+    old, new = ({check.id for check in side if check.has_id} for side in (left, right))
+    alone = [[check for check in side if check.id not in old & new] for side in (left, right)]
+    moved, renamed = list(_match_equal(left, right)), list(_match_equal(*alone))
+    is_moved_shorter = _count_unpaired(left, right, moved) < _count_unpaired(left, right, renamed)
+    yield from moved if is_moved_shorter else renamed
+
+
+def _count_unpaired(
+    left: list[CheckState], right: list[CheckState], pairs: list[tuple[CheckState, CheckState]]
+) -> int:
+    """Return how many names are left where these checks pair; each takes one edit or more."""
+    old, new = {check.index for check, _ in pairs}, {other.index for _, other in pairs}
+    rest = {check.id for check in left if check.index not in old}
+    return len(rest | {check.id for check in right if check.index not in new})
+
+
 def _match_equal(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
     # Two that differ do so early, mostly; as canonical JSON all of both would be written.
     if len(left) * len(right) > COMPARED.near_pairs:
@@ -147,7 +169,7 @@ def _list_words(value: Any) -> Iterator[str]:
 # that differs.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
-    _match_equal,
+    _match_moved,
     _match_nearest,
     *(partial(_match_by_key, key) for key in (attrgetter("id"), _key_by_index)),
 )

@@ -45,6 +45,14 @@ def test_two_checks_that_swap_contents_are_renamed() -> None:
     assert (diff.required_bump, list_rules(diff)) == (Bump.MINOR, ["check-renamed", "check-renamed", "check-reordered"])
 
 
+def test_checks_that_stay_by_name_are_edited_in_place_though_one_now_says_what_the_other_said() -> None:
+    old = rubric(want("fruit", "pear"), want("snack", "pear", "kiwi"))
+    new = rubric(want("fruit", "pear", "kiwi"), want("snack", "pear", "kiwi", "plum"))
+    assert list_rules(compare(old, new)) == ["contain-phrase-added", "contain-phrase-added"]
+    shifted = rubric(want("fruit", "plum"), want("snack", "pear"), want("third", "pear", "kiwi"))
+    assert list_rules(compare(old, shifted)) == ["check-added", "check-renamed", "check-renamed"]
+
+
 def test_a_first_statement_that_is_inserted_is_one_major() -> None:
     said = ["Names a date", "Says who pays the postage", "Is polite to whoever asks"]
     old = rubric(*(ask(f"s{number}", words) for number, words in enumerate(said)))
