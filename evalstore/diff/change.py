@@ -125,6 +125,12 @@ class Change:
         return replace(self, before=self.made[0], after=self.made[1], made=None, effect=None)
 
     @property
+    def edited_checks(self) -> list[CheckState]:
+        """The check on each side that has it: one where it is added or removed, else two."""
+        token = self.token
+        return [check for state in self.states for check in state.checks if check.token == token]
+
+    @property
     def checks(self) -> tuple[CheckState, CheckState]:
         """The check before and after; for the rules of checks only."""
         before, after = self.states

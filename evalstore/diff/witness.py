@@ -465,8 +465,8 @@ def _iterate_bars(
 
 def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
-    for check in chain.from_iterable(state.checks for state in change.states):
-        if check.token != change.token or is_empty_check(check.params):
+    for check in change.edited_checks:
+        if is_empty_check(check.params):
             continue
         kind = KINDS[check.kind]
         if kind.reads_more_than_text(check.params):

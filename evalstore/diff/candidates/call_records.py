@@ -19,9 +19,7 @@ Record = tuple[Call, ...]
 
 def build_records(change: Change) -> list[Record]:
     """Return records to try, the shortest first; none unless the edited check has tools or bans."""
-    checks = [
-        check for state in change.states for check in state.checks if check.token == change.token
-    ]
+    checks = change.edited_checks
     if not checks or any(not KINDS[check.kind].demands_calls for check in checks):
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):

@@ -15,10 +15,7 @@ def build_measures(change: Change) -> Iterator[Measures]:
     Each record has all numbers that the check limits before or after the edit.
     """
     limits: dict[str, list[Measures]] = {}
-    checks = [
-        check for state in change.states for check in state.checks if check.token == change.token
-    ]
-    for check in checks:
+    for check in change.edited_checks:
         for found in KINDS[check.kind].sample_measures(check.params):
             (name,) = found.recorded
             limits.setdefault(name, []).append(found)
