@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -125,6 +126,22 @@ def test_another_version_of_theirs_is_taken_in_as_well(team: Team) -> None:
     )
     result = team.again()
     assert (result.renumbered, [one.ref for one in result.released]) == (("rubric/tone@1.0.1",), ["rubric/tone@2.0.1"])
+    check_sound(ben)
+
+
+def test_a_link_of_theirs_is_taken_as_the_hint_says(team: Team) -> None:
+    ann, ben = team
+    (ann.top / "AGENTS.md").symlink_to("notes.txt")
+    ann.git("add", "AGENTS.md")
+    ann.git("commit", "-qm", "A link")
+    ann.git("push", "-q")
+    with pytest.raises(RefusedError, match="which is a link") as caught:
+        team.again()
+    commands = (caught.value.hint or "").removeprefix("take it first: ").split("; ")[:2]
+    for _, *words in map(shlex.split, commands):
+        ben.git(*words)
+    assert [one.ref for one in team.again().released] == ["rubric/tone@3.0.0"]
+    assert (ben.top / "AGENTS.md").is_symlink()
     check_sound(ben)
 
 
