@@ -8,14 +8,9 @@ from fractions import Fraction
 from math import ceil
 
 from evalstore.audits.values import Audit, Factor, FactorName, JudgeNoiseEstimate
-from evalstore.audits.wording import (
-    describe_assumption,
-    describe_noise,
-    describe_shown,
-    format_points,
-    format_size,
-    join_phrases,
-)
+from evalstore.audits.wording.answer import describe_assumption
+from evalstore.audits.wording.factors import describe_noise, describe_shown
+from evalstore.audits.wording.points import format_points, format_size, join_phrases
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 from evalstore.text import count_noun
 

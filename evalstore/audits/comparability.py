@@ -23,7 +23,7 @@ from evalstore.audits.stored_run import (
     read_strictness,
     require_own_mean,
 )
-from evalstore.audits.wording import describe_pairs
+from evalstore.audits.wording.gaps import describe_pairs
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.model import parse_ref

@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.audits.values import LINE_LABELS, OWN_FACTORS, Audit, FactorName, Lines
-from evalstore.audits.wording import describe_selection, format_points
+from evalstore.audits.wording.gaps import describe_selection
+from evalstore.audits.wording.points import format_points
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import Interval

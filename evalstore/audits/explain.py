@@ -54,7 +54,8 @@ from evalstore.audits.values import (
     LineEffect,
     RunSide,
 )
-from evalstore.audits.wording import describe_pairs, describe_renames, write_sentence
+from evalstore.audits.wording.gaps import describe_pairs, describe_renames
+from evalstore.audits.wording.sentence import write_sentence
 from evalstore.checks import find_check_kind
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError

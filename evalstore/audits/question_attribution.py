@@ -49,7 +49,7 @@ from evalstore.audits.shapley import list_unions
 from evalstore.audits.share_patterns import AttributedChange, SharePatterns
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
-from evalstore.audits.wording import has_other_prompt, name_prompt
+from evalstore.audits.wording.factors import has_other_prompt, name_prompt
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError

@@ -27,7 +27,7 @@ from evalstore.audits.values import (
     QuestionShare,
     join_names,
 )
-from evalstore.audits.wording import describe_cancelled
+from evalstore.audits.wording.factors import describe_cancelled
 from evalstore.statistics import (
     AnchorShift,
     ChangeEstimate,

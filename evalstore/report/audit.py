@@ -14,16 +14,10 @@ from typing import Any, NamedTuple
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_FACTORS, FactorName, RunSide
-from evalstore.audits.wording import (
-    describe_empty_checks,
-    describe_least,
-    format_points,
-    has_other_prompt,
-    name_own,
-    name_prompt,
-    shorten_claims,
-    write_answer,
-)
+from evalstore.audits.wording.answer import write_answer
+from evalstore.audits.wording.factors import describe_least, has_other_prompt, name_own, name_prompt
+from evalstore.audits.wording.gaps import describe_empty_checks
+from evalstore.audits.wording.points import format_points, shorten_claims
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (

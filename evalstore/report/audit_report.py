@@ -11,7 +11,8 @@ from typing import Any
 from evalstore.audits import Audit, Cause
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport, ConditionResult, format_value
-from evalstore.audits.wording import format_points, write_answer
+from evalstore.audits.wording.answer import write_answer
+from evalstore.audits.wording.points import format_points
 from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalstore.audits.wording import format_change
+from evalstore.audits.wording.points import format_change
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.text_layout import (

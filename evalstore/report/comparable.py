@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evalstore.audits.wording import format_size
+from evalstore.audits.wording.points import format_size
 from evalstore.report.text_layout import PAPER, Part, Screen
 from evalstore.text import make_printable
 

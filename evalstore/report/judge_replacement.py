@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.agreement import JudgeReplacement
 from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, MeanShift
 from evalstore.agreement.confusion import Agreement, Confusion
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording.points import format_points
 from evalstore.model import format_score
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.judge import FILE_KEYS, RATES, format_rate, list_file_lines

@@ -16,13 +16,9 @@ from evalstore.audits.records.comparison import (
     RecordSeries,
 )
 from evalstore.audits.values import RunSide
-from evalstore.audits.wording import (
-    describe_least,
-    describe_pairs,
-    describe_shown,
-    format_points,
-    format_size,
-)
+from evalstore.audits.wording.factors import describe_least, describe_shown
+from evalstore.audits.wording.gaps import describe_pairs
+from evalstore.audits.wording.points import format_points, format_size
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.report.audit import describe_side
 from evalstore.report.audit_report import describe_result, format_results

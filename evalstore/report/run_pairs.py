@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording.points import format_points
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.records import HEAD, list_facts, list_rows, write_sentence

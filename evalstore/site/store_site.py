@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalstore.audits import Audit, AuditOptions, audit_runs
 from evalstore.audits.slices import map_tags
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
 from evalstore.release.reference_graph import ReferenceGraph, build_working_graph

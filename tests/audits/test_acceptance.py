@@ -11,7 +11,8 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.explain import RunNotes
-from evalstore.audits.wording import format_points, write_answer
+from evalstore.audits.wording.answer import write_answer
+from evalstore.audits.wording.points import format_points
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
 from evalstore.report import render

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.audits import Audit, Cause
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording.points import format_points
 from tests.audits import (
     test_acceptance,
     test_authors,

@@ -17,7 +17,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.errors import UsageError
 from evalstore.report import render
 from evalstore.report.text_layout import Screen

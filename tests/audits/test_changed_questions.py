@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report import render
 from tests.audits.conftest import Desk, factor
 from tests.audits.test_acceptance import BAN

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import decide_conditions, parse_condition
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report import render
 from evalstore.runs import Run
 from tests.audits.conftest import Desk, factor

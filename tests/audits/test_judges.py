@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.runs import Run
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore

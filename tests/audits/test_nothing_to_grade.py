@@ -12,7 +12,7 @@ from evalstore.audits.conditions import decide_conditions, decide_record_conditi
 from evalstore.audits.question_view import view_question
 from evalstore.audits.records.comparison import compare_records
 from evalstore.audits.slices import SliceKind
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.runs import Run
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk, factor

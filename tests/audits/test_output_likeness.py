@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report import audit as report
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN

@@ -16,7 +16,7 @@ import pytest
 from evalstore.audits import Audit
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report import render
 from evalstore.report.pages.html import escape_html, read_own
 from evalstore.runs import Run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report import render
 from evalstore.runs import SeriesFilter, read_run
 from evalstore.store import ArtifactStore

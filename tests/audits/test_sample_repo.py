@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit, AuditOptions, Cause, LineEffect, audit_runs
 from evalstore.audits.values import LINE_LABELS, FactorName
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.places import find_resource_folder
 from evalstore.report import render
 from evalstore.report.audit import text

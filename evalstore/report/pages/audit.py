@@ -11,7 +11,7 @@ from evalstore.audits import Audit, Cause, Origin
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.edits.edit_files import NO_FILES, EditFiles
 from evalstore.audits.values import EmptyCheck, FailedCheck
-from evalstore.audits.wording import write_answer
+from evalstore.audits.wording.answer import write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from evalstore.audits.wording import format_points, shorten_claims
+from evalstore.audits.wording.points import format_points, shorten_claims
 from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt, make_printable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording.points import format_points
 from evalstore.model import CheckResult, Verdict
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.filters import FilterMenu

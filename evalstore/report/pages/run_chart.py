@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording.points import format_points
 from evalstore.report.text_layout import format_percent, join_names
 from evalstore.text import count_noun, make_excerpt
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from evalstore.audits import Audit, Factor, LineEffect
 from evalstore.audits.claims import describe_certainty
-from evalstore.audits.wording import describe_shown, format_points
+from evalstore.audits.wording.factors import describe_shown
+from evalstore.audits.wording.points import format_points
 from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step, limit_share
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun

@@ -1,0 +1,1 @@
+"""The words of an audit: its sentence, its answer, and what both are made of; pure."""
