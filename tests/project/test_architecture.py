@@ -72,3 +72,10 @@ def test_the_glossary_has_forty_words() -> None:
     rows = [line for line in RECIPES.partition("## Glossary")[2].splitlines() if re.match(r"\| [a-z]", line)]
     assert len(rows) - 1 >= 40  # without the head
     assert rows[1:] == sorted(rows[1:])
+
+
+def test_every_class_and_table_named_is_there() -> None:
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "evalstore").rglob("*.py"))
+    named = set(re.findall(r"`([A-Z][A-Za-z]*[a-z][A-Z]\w*|[A-Z]+(?:_[A-Z]+)+)`", MAP + RECIPES))
+    assert named
+    assert not {name for name in named if not re.search(rf"\b{name}\b", code)}
