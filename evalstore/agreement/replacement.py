@@ -38,15 +38,15 @@ from evalstore.model import (
     UnscoredReason,
     parse_ref,
 )
-from evalstore.release.acceptances import read_change_policy
-from evalstore.release.comparison import (
+from evalstore.release.changes.acceptances import read_change_policy
+from evalstore.release.changes.comparison import (
     compare_with_release,
     find_base_release,
     list_line_releases,
     make_loader,
     name_line,
 )
-from evalstore.release.version_choice import find_free_version
+from evalstore.release.changes.version_choice import find_free_version
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.grading import FloatingRefs, Grading, open_grading, pin_resolved

@@ -18,7 +18,7 @@ from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, PinType, format_decimal, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
-from evalstore.release.locking import lock_repository, write_locked_file
+from evalstore.release.transactions.locking import lock_repository, write_locked_file
 from evalstore.statistics import Rate
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT

@@ -100,25 +100,25 @@ if TYPE_CHECKING:
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
-    from evalstore.release.accept import AcceptOptions, accept
-    from evalstore.release.asked_changes import keep_asked
-    from evalstore.release.base_policy import judge_by_base
-    from evalstore.release.blame import blame
-    from evalstore.release.bump import bump
-    from evalstore.release.checkout import VARIABLES
-    from evalstore.release.comparison import make_loader
-    from evalstore.release.gate import GateOptions, check_change
-    from evalstore.release.impact import find_impact
-    from evalstore.release.lock import lock
-    from evalstore.release.rebase_releases import bump_again
-    from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
-    from evalstore.release.saved_examples import find_shown_output, save_example
-    from evalstore.release.status import read_status
-    from evalstore.release.step import BumpOptions
-    from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
-    from evalstore.release.validator import make_validator
-    from evalstore.release.values import Released
-    from evalstore.release.verify import check_lock, verify
+    from evalstore.release.changes.accept import AcceptOptions, accept
+    from evalstore.release.changes.asked_changes import keep_asked
+    from evalstore.release.changes.base_policy import judge_by_base
+    from evalstore.release.changes.comparison import make_loader
+    from evalstore.release.changes.status import read_status
+    from evalstore.release.changes.store_diff import StoreDiff, compare_all, name_side, resolve_side
+    from evalstore.release.changes.validator import make_validator
+    from evalstore.release.changes.values import Released
+    from evalstore.release.history.blame import blame
+    from evalstore.release.history.impact import find_impact
+    from evalstore.release.history.release_log import COMPARED_LIMIT, read_release_log
+    from evalstore.release.integrity.gate import GateOptions, check_change
+    from evalstore.release.integrity.verify import check_lock, verify
+    from evalstore.release.publishing.bump import bump
+    from evalstore.release.publishing.rebase_releases import bump_again
+    from evalstore.release.publishing.saved_examples import find_shown_output, save_example
+    from evalstore.release.publishing.step import BumpOptions
+    from evalstore.release.records.lock import lock
+    from evalstore.release.transactions.checkout import VARIABLES
     from evalstore.runs import Run
     from evalstore.scoring import ScoringOptions, open_job
     from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
@@ -211,25 +211,30 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),
-    "evalstore.release.accept": ("AcceptOptions", "accept"),
-    "evalstore.release.asked_changes": ("keep_asked",),
-    "evalstore.release.base_policy": ("judge_by_base",),
-    "evalstore.release.blame": ("blame",),
-    "evalstore.release.bump": ("bump",),
-    "evalstore.release.checkout": ("VARIABLES",),
-    "evalstore.release.rebase_releases": ("bump_again",),
-    "evalstore.release.comparison": ("make_loader",),
-    "evalstore.release.gate": ("GateOptions", "check_change"),
-    "evalstore.release.impact": ("find_impact",),
-    "evalstore.release.lock": ("lock",),
-    "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
-    "evalstore.release.saved_examples": ("find_shown_output", "save_example"),
-    "evalstore.release.status": ("read_status",),
-    "evalstore.release.step": ("BumpOptions",),
-    "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
-    "evalstore.release.validator": ("make_validator",),
-    "evalstore.release.values": ("Released",),
-    "evalstore.release.verify": ("check_lock", "verify"),
+    "evalstore.release.changes.accept": ("AcceptOptions", "accept"),
+    "evalstore.release.changes.asked_changes": ("keep_asked",),
+    "evalstore.release.changes.base_policy": ("judge_by_base",),
+    "evalstore.release.history.blame": ("blame",),
+    "evalstore.release.publishing.bump": ("bump",),
+    "evalstore.release.transactions.checkout": ("VARIABLES",),
+    "evalstore.release.publishing.rebase_releases": ("bump_again",),
+    "evalstore.release.changes.comparison": ("make_loader",),
+    "evalstore.release.integrity.gate": ("GateOptions", "check_change"),
+    "evalstore.release.history.impact": ("find_impact",),
+    "evalstore.release.records.lock": ("lock",),
+    "evalstore.release.history.release_log": ("COMPARED_LIMIT", "read_release_log"),
+    "evalstore.release.publishing.saved_examples": ("find_shown_output", "save_example"),
+    "evalstore.release.changes.status": ("read_status",),
+    "evalstore.release.publishing.step": ("BumpOptions",),
+    "evalstore.release.changes.store_diff": (
+        "StoreDiff",
+        "compare_all",
+        "name_side",
+        "resolve_side",
+    ),
+    "evalstore.release.changes.validator": ("make_validator",),
+    "evalstore.release.changes.values": ("Released",),
+    "evalstore.release.integrity.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
     "evalstore.scoring": ("ScoringOptions", "open_job"),
     "evalstore.agreement": (

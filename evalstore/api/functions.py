@@ -200,8 +200,12 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     store = store.artifacts
     from datetime import UTC, datetime
 
-    from evalstore.release.acceptances import ChangePolicy, read_change_policy
-    from evalstore.release.store_diff import compare_sides, resolve_side, skip_released_version
+    from evalstore.release.changes.acceptances import ChangePolicy, read_change_policy
+    from evalstore.release.changes.store_diff import (
+        compare_sides,
+        resolve_side,
+        skip_released_version,
+    )
 
     before, after = (
         resolve_side(store, side) if isinstance(side, str) else side for side in (old, new)

@@ -17,7 +17,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 if TYPE_CHECKING:
     from evalstore.model import Kind, Question
-    from evalstore.release.values import Released
+    from evalstore.release.changes.values import Released
     from evalstore.store.tags import Release
     from evalstore.versions import Bump
 
@@ -296,8 +296,8 @@ class Store:
         """
         from datetime import UTC, datetime
 
-        from evalstore.release.bump import bump
-        from evalstore.release.step import BumpOptions
+        from evalstore.release.publishing.bump import bump
+        from evalstore.release.publishing.step import BumpOptions
 
         options = BumpOptions(
             refs,

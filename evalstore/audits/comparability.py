@@ -27,7 +27,7 @@ from evalstore.audits.wording.gaps import describe_pairs
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.model import parse_ref
-from evalstore.release.comparison import compare_by_rules
+from evalstore.release.changes.comparison import compare_by_rules
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import Judges, open_session
 from evalstore.statistics import ExactMean

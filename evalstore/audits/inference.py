@@ -27,7 +27,7 @@ from evalstore.audits.stored_run import (
 )
 from evalstore.errors import EvalstoreError, LostGradersError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
-from evalstore.release.comparison import compare_by_rules
+from evalstore.release.changes.comparison import compare_by_rules
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
 from evalstore.runs.question_mean import QuestionMean
 from evalstore.scoring.judging import JudgeSession

@@ -32,7 +32,7 @@ from evalstore.audits.values import (
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.measures import NO_MEASURES
 from evalstore.model.question import REFERENCE_KEYS, drop_blanks, is_read_by_checks
-from evalstore.release.artifact_parts import ArtifactPart
+from evalstore.release.history.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt

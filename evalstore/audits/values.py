@@ -13,7 +13,7 @@ from evalstore.diff import DiffFinding
 from evalstore.model import CheckResult, Verdict
 from evalstore.model.outcome import NO_GRADINGS, Coverage
 from evalstore.notebook import PageValue, format_repr
-from evalstore.release.origins import PartOrigin
+from evalstore.release.history.origins import PartOrigin
 from evalstore.runs import GradedRow
 from evalstore.runs.output_likeness import NO_OUTPUTS, OutputLikeness
 from evalstore.statistics import Conclusion, Interval, MoveCounts

@@ -98,8 +98,8 @@ def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Expla
 def list_changes(store: ArtifactStore, today: date) -> Iterator[FoundChange]:
     """Yield every change of the working tree since the last releases, parts of changes too."""
     from evalstore.diff import Detail
-    from evalstore.release.acceptances import read_change_policy
-    from evalstore.release.status import survey_store
+    from evalstore.release.changes.acceptances import read_change_policy
+    from evalstore.release.changes.status import survey_store
 
     survey = survey_store(store, read_change_policy(store, today), detail=Detail.WITNESSES)
     for status in survey.artifacts:

@@ -13,8 +13,8 @@ from evalstore.diff.settings import RULE_SETS
 from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
-from evalstore.release.integrity_rules import RULES as RELEASES
-from evalstore.release.version_rules import RULES as VERSIONS
+from evalstore.release.changes.version_rules import RULES as VERSIONS
+from evalstore.release.records.integrity_rules import RULES as RELEASES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
 

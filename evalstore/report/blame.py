@@ -20,8 +20,8 @@ from evalstore.report.text_layout import (
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.blame import Blame, BlamedPart
-    from evalstore.release.origins import PartOrigin
+    from evalstore.release.history.blame import Blame, BlamedPart
+    from evalstore.release.history.origins import PartOrigin
 
 
 _LABEL, _LEAST_SUBJECT, _GAP = 38, 16, 2

@@ -11,14 +11,14 @@ from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.release.journal import ReleasedVersion
-    from evalstore.release.values import (
+    from evalstore.release.changes.values import (
         FollowedVersion,
         LoweredVersion,
         PinnedVersion,
         Push,
         Released,
     )
+    from evalstore.release.transactions.journal import ReleasedVersion
 
 _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # lines of text about one artifact that others pin

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.release.renames import describe_proposal
+from evalstore.release.dependencies.renames import describe_proposal
 from evalstore.report.diff_words import (
     SUPPOSED,
     can_accept_changes,
@@ -43,7 +43,7 @@ from evalstore.word_diff import compare_words, is_reworded
 if TYPE_CHECKING:
     from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
     from evalstore.diff.findings import ExampleEffect
-    from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.changes.store_diff import StoreDiff
 
 _MARGIN = " " * 7
 _LABEL = 8

@@ -25,7 +25,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.verify import Verification
+    from evalstore.release.integrity.verify import Verification
 
 _SECRET = "secret-written"  # its line is not shown again, in a log that others read
 _UNCHANGED = "all unchanged since their release"

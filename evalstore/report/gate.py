@@ -12,7 +12,7 @@ from evalstore.report.text_layout import PAPER, Part, Screen, join_blocks
 from evalstore.text import SHORT_DIGEST, count_noun
 
 if TYPE_CHECKING:
-    from evalstore.release.gate import GateResult
+    from evalstore.release.integrity.gate import GateResult
 
 
 def text(result: GateResult, screen: Screen = PAPER) -> str:

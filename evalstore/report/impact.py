@@ -18,7 +18,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
-    from evalstore.release.impact import Dependent, Impact, ReferencePin
+    from evalstore.release.history.impact import Dependent, Impact, ReferencePin
 
 _RELEASES_LIMIT = 6
 _PLACE_COLUMN = 2  # from the right: the column that a narrow screen does without

@@ -10,7 +10,7 @@ from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, join_
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.release_log import ReleaseLog, ReleaseLogEntry
+    from evalstore.release.history.release_log import ReleaseLog, ReleaseLogEntry
     from evalstore.store.listing import ReleaseSummary
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from evalstore.diff import Diff
     from evalstore.migration import ExportResult, MigrationReport
     from evalstore.model import Findings
-    from evalstore.release.accept import WrittenAcceptance
-    from evalstore.release.gate import GateResult
-    from evalstore.release.release_log import ReleaseLog
-    from evalstore.release.store_diff import StoreDiff
-    from evalstore.release.values import Released, Status
-    from evalstore.release.verify import Verification
+    from evalstore.release.changes.accept import WrittenAcceptance
+    from evalstore.release.changes.store_diff import StoreDiff
+    from evalstore.release.changes.values import Released, Status
+    from evalstore.release.history.release_log import ReleaseLog
+    from evalstore.release.integrity.gate import GateResult
+    from evalstore.release.integrity.verify import Verification
     from evalstore.runs import Run
     from evalstore.runs.run_view import RunView, WrittenRun
     from evalstore.store.init import CreatedStore, ExampleRun

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
-from evalstore.release.version_rules import MOVED_HINT, VersionRule
+from evalstore.release.changes.version_rules import MOVED_HINT, VersionRule
 from evalstore.report import findings as validated
 from evalstore.report import gate as gates
 from evalstore.report import status as standings
@@ -39,10 +39,10 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
-    from evalstore.release.gate import GateResult
-    from evalstore.release.store_diff import BrokenComparison, StoreDiff
-    from evalstore.release.values import ArtifactStatus, MovedReference, Status
-    from evalstore.release.verify import Verification
+    from evalstore.release.changes.store_diff import BrokenComparison, StoreDiff
+    from evalstore.release.changes.values import ArtifactStatus, MovedReference, Status
+    from evalstore.release.integrity.gate import GateResult
+    from evalstore.release.integrity.verify import Verification
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WIDTH = 90

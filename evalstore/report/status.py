@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.release.version_rules import MOVED_HINT
+from evalstore.release.changes.version_rules import MOVED_HINT
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_rows
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.values import ArtifactStatus, Status
+    from evalstore.release.changes.values import ArtifactStatus, Status
 
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile
     from evalstore.demo import ReplayedStory
     from evalstore.migration import ExportResult, PinBehind, UnexportedFile
-    from evalstore.release.accept import WrittenAcceptance
-    from evalstore.release.lock import LockedRef, LockResult
+    from evalstore.release.changes.accept import WrittenAcceptance
+    from evalstore.release.records.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
     from evalstore.site.values import WrittenSite
     from evalstore.store.init import CreatedStore

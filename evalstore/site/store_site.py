@@ -15,8 +15,8 @@ from evalstore.audits.slices import map_tags
 from evalstore.audits.wording.answer import write_answer
 from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
-from evalstore.release.reference_graph import ReferenceGraph, build_working_graph
-from evalstore.release.release_log import ReleaseLog, read_release_log
+from evalstore.release.dependencies.reference_graph import ReferenceGraph, build_working_graph
+from evalstore.release.history.release_log import ReleaseLog, read_release_log
 from evalstore.runs import Run
 from evalstore.runs.run_search import find_run_time, iterate_runs
 from evalstore.runs.run_view import RowChoice, RunReader, read_chosen_rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.diff import Diff
-from evalstore.release.release_log import ReleaseLog, ReleaseLogEntry
+from evalstore.release.history.release_log import ReleaseLog, ReleaseLogEntry
 from evalstore.runs import Run
 from evalstore.store.listing import ArtifactSummary
 from evalstore.versions import Bump

@@ -88,7 +88,7 @@ import evalstore.checks.kinds, evalstore.diff.kinds
 for room in (evalstore.checks.kinds, evalstore.diff.kinds):
     room.__path__.append(str(new / room.__name__.replace(".", "/")))
     room.KINDS.__init__(room.__name__, room.__path__, room.KINDS._type)
-import evalstore.audits.explain, evalstore.diff.comparison, evalstore.release.bump, evalstore.scoring.job
+import evalstore.audits.explain, evalstore.diff.comparison, evalstore.release.publishing.bump, evalstore.scoring.job
 import evalstore.diff.witness, evalstore.lint.run, evalstore.report.audit
 from evalstore.cli.main import main
 for line in sys.stdin:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-WRITERS = {"git", "evalstore.release.bump", "ruamel.yaml", "urllib3", "importlib.metadata"}
+WRITERS = {"git", "evalstore.release.publishing.bump", "ruamel.yaml", "urllib3", "importlib.metadata"}
 COMPARISON = {
     "deepdiff",
     "evalstore.diff.comparison",

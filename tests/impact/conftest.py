@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.release.impact import Impact, find_impact
+from evalstore.release.history.impact import Impact, find_impact
 from evalstore.store import ArtifactStore
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.release.impact import Impact
+from evalstore.release.history.impact import Impact
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 

@@ -6,7 +6,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.model import Kind, find_pins, parse_ref
-from evalstore.release.mentions import scan_mentions
+from evalstore.release.dependencies.mentions import scan_mentions
 
 RUBRIC = (
     "checks:\n  - {{kind: composite, rubric_ref: {}}}\n  - kind: llm_judge\n    judge_prompt_ref: judge/tone@1.0.0\n"

@@ -82,7 +82,7 @@ def story(tmp_path: Path) -> Story:
 @pytest.fixture
 def blamed(story: Story) -> Callable[..., dict[str, Any]]:
     """Return `pointer -> (author, commit, version)` of a reference's parts."""
-    from evalstore.release.blame import blame
+    from evalstore.release.history.blame import blame
     from evalstore.report import make_document
     from evalstore.store import ArtifactStore
 

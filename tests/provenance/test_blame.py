@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.release import artifact_parts
-from evalstore.release.blame import blame
+from evalstore.release.history import artifact_parts
+from evalstore.release.history.blame import blame
 from evalstore.report import render
 from evalstore.report.text_layout import Screen
 from evalstore.store import ArtifactStore, rows

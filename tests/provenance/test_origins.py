@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.release.artifact_parts import WHOLE, ArtifactPart
-from evalstore.release.origins import OriginFinder, PartOrigin
+from evalstore.release.history.artifact_parts import WHOLE, ArtifactPart
+from evalstore.release.history.origins import OriginFinder, PartOrigin
 from evalstore.store import ArtifactStore
 from tests.provenance.conftest import Story, ban, brief, rubric
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.release.artifact_parts import ArtifactPart
-from evalstore.release.origins import OriginFinder
+from evalstore.release.history.artifact_parts import ArtifactPart
+from evalstore.release.history.origins import OriginFinder
 from evalstore.store import ArtifactStore
 from tests.provenance.conftest import Story, ban, brief, rubric
 

@@ -17,12 +17,12 @@ from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.model import Finding
 from evalstore.model.lock import NO_LOCK, Lock
-from evalstore.release.bump import bump
-from evalstore.release.lock import lock
-from evalstore.release.status import read_status
-from evalstore.release.step import BumpOptions
-from evalstore.release.values import Released, Status
-from evalstore.release.verify import Verification, check_lock, verify
+from evalstore.release.changes.status import read_status
+from evalstore.release.changes.values import Released, Status
+from evalstore.release.integrity.verify import Verification, check_lock, verify
+from evalstore.release.publishing.bump import bump
+from evalstore.release.publishing.step import BumpOptions
+from evalstore.release.records.lock import lock
 from evalstore.store import ArtifactStore
 
 FORMATS = ("sha1", "sha256", "reftable")

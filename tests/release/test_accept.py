@@ -18,10 +18,10 @@ from jsonschema import Draft202012Validator
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.places import find_resource_folder
-from evalstore.release.accept import AcceptOptions, accept
-from evalstore.release.bump import bump
-from evalstore.release.status import read_status
-from evalstore.release.step import BumpOptions
+from evalstore.release.changes.accept import AcceptOptions, accept
+from evalstore.release.changes.status import read_status
+from evalstore.release.publishing.bump import bump
+from evalstore.release.publishing.step import BumpOptions
 from evalstore.report.json_values import write_json_value as document
 from evalstore.store import ArtifactStore
 

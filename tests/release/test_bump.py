@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
-from evalstore.release.journal import ReleasedVersion
+from evalstore.release.transactions.journal import ReleasedVersion
 from evalstore.report.next_steps import find_next_steps
 from evalstore.report.status import text
 from evalstore.store import ArtifactStore
@@ -309,8 +309,8 @@ def test_what_cannot_be_bumped_is_said(shop: Shop, refs: tuple[str, ...], error:
 
 
 def test_names_or_all_and_not_both(shop: Shop) -> None:
-    from evalstore.release.bump import bump
-    from evalstore.release.step import BumpOptions
+    from evalstore.release.publishing.bump import bump
+    from evalstore.release.publishing.step import BumpOptions
 
     with ArtifactStore.open(shop.root) as store:
         for refs, all_ in ((["rubric/tone"], True), ([], False)):

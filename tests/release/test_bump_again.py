@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.rebase_releases import bump_again
-from evalstore.release.step import BumpOptions
-from evalstore.release.values import PushOutcome, Released
+from evalstore.release.changes.values import PushOutcome, Released
+from evalstore.release.publishing.rebase_releases import bump_again
+from evalstore.release.publishing.step import BumpOptions
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, check_sound, rubric, set_traps
 

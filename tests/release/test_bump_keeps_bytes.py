@@ -10,8 +10,8 @@ import pytest
 
 from evalstore.documents import encode_document, read_row, read_yaml
 from evalstore.model import Artifact, Kind
-from evalstore.release.pins import move_artifact_pins, move_pins_in_rows, move_row_pin
-from evalstore.release.step import _set_version
+from evalstore.release.dependencies.pins import move_artifact_pins, move_pins_in_rows, move_row_pin
+from evalstore.release.publishing.step import _set_version
 from evalstore.versions import parse_version
 
 SEED = 20260907

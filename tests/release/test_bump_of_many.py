@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import publish, recovery
+from evalstore.release.publishing import publish
+from evalstore.release.transactions import recovery
 from evalstore.store.repository import writing
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.packs import build_pack, write_packed_objects

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import locking, publish, recovery, ref_locks
-from evalstore.release.locking import lock_repository
+from evalstore.release.publishing import publish
+from evalstore.release.transactions import locking, recovery, ref_locks
+from evalstore.release.transactions.locking import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump

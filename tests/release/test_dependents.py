@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.values import PinnedVersion
+from evalstore.release.changes.values import PinnedVersion
 from evalstore.versions import Bump
 from tests.release.shop import JUDGE, Shop, check_sound, judged, rubric
 

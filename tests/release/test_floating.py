@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from evalstore.release.values import ArtifactState
+from evalstore.release.changes.values import ArtifactState
 from evalstore.versions import Bump
 
 Shop = Any

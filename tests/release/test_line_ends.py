@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.lock import lock
-from evalstore.release.verify import Verification, check_lock, verify
+from evalstore.release.integrity.verify import Verification, check_lock, verify
+from evalstore.release.records.lock import lock
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import list_artifacts
 from evalstore.store.working_files import normalize_pieces

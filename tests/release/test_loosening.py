@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.release.loosenings import find_loosenings
+from evalstore.release.changes.loosenings import find_loosenings
 from tests.release.shop import Shop, rubric
 from tests.rows import mark_slow
 

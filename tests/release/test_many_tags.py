@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from evalstore.model import Kind, PinType, Ref
-from evalstore.release.release_bumps import BumpChecker
-from evalstore.release.release_tags import ReleaseTag
-from evalstore.release.verify import verify
+from evalstore.release.integrity.verify import verify
+from evalstore.release.records.release_bumps import BumpChecker
+from evalstore.release.records.release_tags import ReleaseTag
 from evalstore.store import ArtifactStore
 from evalstore.versions import parse_version
 

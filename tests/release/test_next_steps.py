@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.errors import RefError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.release_log import read_release_log
+from evalstore.release.history.release_log import read_release_log
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, check_sound, rubric
 

@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.model.lock import NO_LOCK
-from evalstore.release.verify import verify
+from evalstore.release.integrity.verify import verify
 from evalstore.store import ArtifactStore
 from tests.release.shop import TONE, Shop, each_in_a_format, mixed, rules
 from tests.rows import thin

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import mentions
-from evalstore.release.bump import bump
-from evalstore.release.step import BumpOptions
-from evalstore.release.values import ArtifactState
-from evalstore.release.version_rules import VersionRule
+from evalstore.release.changes.values import ArtifactState
+from evalstore.release.changes.version_rules import VersionRule
+from evalstore.release.dependencies import mentions
+from evalstore.release.publishing.bump import bump
+from evalstore.release.publishing.step import BumpOptions
 from evalstore.store import ArtifactStore
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT

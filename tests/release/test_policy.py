@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from evalstore.errors import Place, RefusedError
-from evalstore.release.commit_files import extend_ledger
-from evalstore.release.validity import check_ledger_complete
-from evalstore.release.version_choice import choose_version
-from evalstore.release.version_rules import VersionRule, judge_version
+from evalstore.release.changes.version_choice import choose_version
+from evalstore.release.changes.version_rules import VersionRule, judge_version
+from evalstore.release.dependencies.validity import check_ledger_complete
+from evalstore.release.publishing.commit_files import extend_ledger
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump, parse_version
 from tests.release.shop import Shop

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.release.version_choice import check_prerelease_label, choose_prerelease
+from evalstore.release.changes.version_choice import check_prerelease_label, choose_prerelease
 from evalstore.versions import Bump, parse_version
 from tests.release.shop import Shop, check_sound, rubric
 

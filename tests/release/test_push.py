@@ -17,9 +17,9 @@ import pytest
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from evalstore.release.rebase_releases import bump_again
-from evalstore.release.step import BumpOptions
-from evalstore.release.values import Push, PushOutcome
+from evalstore.release.changes.values import Push, PushOutcome
+from evalstore.release.publishing.rebase_releases import bump_again
+from evalstore.release.publishing.step import BumpOptions
 from evalstore.store import ArtifactStore
 from evalstore.store.repository import scratch
 from evalstore.store.repository.config import ConfigSetting

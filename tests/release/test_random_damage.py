@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.release.verify import Verification, verify
+from evalstore.release.integrity.verify import Verification, verify
 from evalstore.store import ArtifactStore
 from evalstore.store.release_reader import ReleaseReader
 from tests.release.shop import Shop, mixed

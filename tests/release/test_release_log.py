@@ -10,7 +10,7 @@ import pytest
 from evalstore.languages.schemas import compile_schema
 from evalstore.model import parse_ref
 from evalstore.places import find_resource_folder
-from evalstore.release.release_log import ReleaseLog, read_release_log
+from evalstore.release.history.release_log import ReleaseLog, read_release_log
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.shop import JUDGE, Shop, judged, rubric

@@ -11,9 +11,9 @@ import pytest
 
 from evalstore.errors import RefError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.release_log import read_release_log
-from evalstore.release.values import ArtifactState, Released
-from evalstore.release.verify import verify
+from evalstore.release.changes.values import ArtifactState, Released
+from evalstore.release.history.release_log import read_release_log
+from evalstore.release.integrity.verify import verify
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.shop import JUDGE, Shop, rubric

@@ -15,8 +15,8 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
-from evalstore.release.rebase_releases import bump_again
-from evalstore.release.step import BumpOptions
+from evalstore.release.publishing.rebase_releases import bump_again
+from evalstore.release.publishing.step import BumpOptions
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, check_sound
 from tests.release.test_bump_again import STEPS, add_check

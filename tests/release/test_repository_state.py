@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefError, RefusedError
-from evalstore.release.values import ArtifactState
+from evalstore.release.changes.values import ArtifactState
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import list_artifacts
 from evalstore.versions import Bump

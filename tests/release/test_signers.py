@@ -15,8 +15,8 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.model import Finding
-from evalstore.release.gate import GateOptions, check_change
-from evalstore.release.verify import verify
+from evalstore.release.integrity.gate import GateOptions, check_change
+from evalstore.release.integrity.verify import verify
 from evalstore.store import ArtifactStore
 from tests.release.shop import Shop, rubric
 

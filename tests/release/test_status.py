@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from evalstore.diff.settings import RULE_SETS
-from evalstore.release.status import read_status
-from evalstore.release.values import ArtifactState
-from evalstore.release.version_rules import VersionRule
+from evalstore.release.changes.status import read_status
+from evalstore.release.changes.values import ArtifactState
+from evalstore.release.changes.version_rules import VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.shop import JUDGE, Shop, judged, rubric

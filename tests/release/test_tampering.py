@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from evalstore.model.lock import NO_LOCK
-from evalstore.release.verify import check_lock, verify
+from evalstore.release.integrity.verify import check_lock, verify
 from evalstore.store import ArtifactStore
 from tests.release.shop import TONE, Shop, each_in_a_format, mixed, resolve, rules
 from tests.rows import thin

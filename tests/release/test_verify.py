@@ -474,7 +474,7 @@ def test_rows_can_be_many(stocked: Shop) -> None:
 
 def _behind(store: Any) -> Any:
     from evalstore.model.lock import Lock
-    from evalstore.release.verify import check_lock
+    from evalstore.release.integrity.verify import check_lock
 
     store._lock = Lock(
         {ref: held for ref, held in store.lock.refs.items() if ref != "rubric/tone@1.1.0"}, store.lock.ledgers

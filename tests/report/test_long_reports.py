@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.diff import compare
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
-from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, Status
+from evalstore.release.changes.values import ArtifactState, ArtifactStatus, MovedReference, Status
 from evalstore.report import render
 from evalstore.report.diff import text
 from evalstore.report.text_layout import Screen

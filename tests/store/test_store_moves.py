@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.release.blame import blame
-from evalstore.release.origins import OriginFinder
+from evalstore.release.history.blame import blame
+from evalstore.release.history.origins import OriginFinder
 from evalstore.store import ArtifactStore
 from tests.conftest import Ran
 

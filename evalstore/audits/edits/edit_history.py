@@ -13,7 +13,7 @@ from evalstore.audits.edits.version_comparison import compare_or_note
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
-from evalstore.release.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
+from evalstore.release.history.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
 
 _PIN_KEYS = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
 _REPIN_RULE = "question-rubric-ref-changed"

@@ -7,7 +7,7 @@ from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import DiffFinding
 from evalstore.model import Kind
-from evalstore.release.artifact_parts import ArtifactPart, PartTable, read_parts
+from evalstore.release.history.artifact_parts import ArtifactPart, PartTable, read_parts
 from evalstore.text import make_excerpt
 
 # Texts of a judge of which no line shows what changed.

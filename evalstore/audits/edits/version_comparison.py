@@ -8,7 +8,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact
-from evalstore.release.comparison import compare_by_rules
+from evalstore.release.changes.comparison import compare_by_rules
 from evalstore.store import Resolved
 
 

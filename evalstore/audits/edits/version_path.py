@@ -27,8 +27,8 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.question import read_defaults
-from evalstore.release.artifact_parts import WHOLE, ArtifactPart
-from evalstore.release.origins import OriginFinder, PartOrigin
+from evalstore.release.history.artifact_parts import WHOLE, ArtifactPart
+from evalstore.release.history.origins import OriginFinder, PartOrigin
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import require_blob

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from evalstore.release.release_log import ReleaseLogEntry
+    from evalstore.release.history.release_log import ReleaseLogEntry
     from evalstore.site.values import (
         SiteArtifact,
         SiteAudit,

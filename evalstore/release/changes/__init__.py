@@ -1,0 +1,1 @@
+"""What changed since the last release, and which version it needs."""

@@ -1,0 +1,1 @@
+"""What refers to what: pins, mentions, renames, and whether each still resolves."""

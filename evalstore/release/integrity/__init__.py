@@ -1,0 +1,1 @@
+"""Checks that nothing released was altered, and that each change has its version: for CI."""
