@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.agreement.measurement import resolve_kind
-from evalstore.audits.edits.version_path import VersionFinder
+from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext
 from evalstore.checks.judges import PreparedJudge, ask_judge, prepare_judge
 from evalstore.checks.question_values import fill_from_question

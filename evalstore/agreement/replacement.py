@@ -23,9 +23,9 @@ from evalstore.agreement.comparison import (
 from evalstore.agreement.confusion import LabelTally
 from evalstore.agreement.correction import find_obstacle
 from evalstore.agreement.measurement import Measurement, MeasurementRequest, resolve_kind
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.side_replay import ChangeSide, SideReplay
 from evalstore.audits.stored_run import StoredRun, list_run_pins, read_judge_model, read_stored_run
+from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import Detail
 from evalstore.documents.edit_entries import set_entries
 from evalstore.errors import Place, RefusedError, UsageError

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.agreement.noise import NO_ENDPOINT_HINT
-from evalstore.audits.edits.check_matching import EncodedCheck, match_checks
-from evalstore.audits.edits.version_path import VersionFinder
+from evalstore.audits.check_matching import EncodedCheck, match_checks
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
 from evalstore.audits.stored_run import (
     StoredRun,
@@ -26,6 +25,7 @@ from evalstore.audits.stored_run import (
     read_stored_run,
     read_strictness,
 )
+from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.diff import AskedChange, FlippedVerdict
 from evalstore.errors import Place, RefusedError

@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import OutputGrader, RunTotals, grade_with_judges, sum_results
+from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.scoring.judging import Judges, JudgeSession

@@ -13,7 +13,6 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.question_sets import list_row_gaps
@@ -23,6 +22,7 @@ from evalstore.audits.stored_run import (
     read_strictness,
     require_own_mean,
 )
+from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording.gaps import describe_pairs
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical

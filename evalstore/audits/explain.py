@@ -13,7 +13,6 @@ from pathlib import Path
 
 from evalstore.audits.claims import hold_against_noise, list_judge_notes
 from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
@@ -54,6 +53,7 @@ from evalstore.audits.values import (
     LineEffect,
     RunSide,
 )
+from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording.gaps import describe_pairs, describe_renames
 from evalstore.audits.wording.sentence import write_sentence
 from evalstore.checks import find_check_kind

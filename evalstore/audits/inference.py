@@ -13,7 +13,6 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.side_replay import OutputGrader, RunResults
 from evalstore.audits.stored_run import (
     IncomparableError,
@@ -25,6 +24,7 @@ from evalstore.audits.stored_run import (
     pair_by_input,
     read_stored_run,
 )
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import EvalstoreError, LostGradersError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.changes.comparison import compare_by_rules

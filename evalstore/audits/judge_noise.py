@@ -13,9 +13,9 @@ from itertools import chain
 from math import sqrt
 from typing import Any
 
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric, StoredRun
 from evalstore.audits.values import JudgeNoiseEstimate
+from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.errors import EvalstoreError
 from evalstore.model import (

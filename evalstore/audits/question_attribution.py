@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
-from evalstore.audits.edits.check_matching import CheckNames
+from evalstore.audits.check_matching import CheckNames
 from evalstore.audits.edits.rubric_plan import (
     DATASET,
     INPUT,
@@ -24,7 +24,6 @@ from evalstore.audits.edits.rubric_plan import (
     RunReferences,
 )
 from evalstore.audits.edits.version_comparison import prove_direction
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import MissingCalls, MixedGrades
 from evalstore.audits.question_sets import (
@@ -49,6 +48,7 @@ from evalstore.audits.shapley import list_unions
 from evalstore.audits.share_patterns import AttributedChange, SharePatterns
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
+from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording.factors import has_other_prompt, name_prompt
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
-from evalstore.audits.edits.check_matching import EncodedCheck
+from evalstore.audits.check_matching import EncodedCheck
 from evalstore.audits.edits.rubric_plan import (
     ANSWERS,
     DATASET,
@@ -22,10 +22,10 @@ from evalstore.audits.edits.rubric_plan import (
     PlannedCheck,
     PlannedRubric,
 )
-from evalstore.audits.edits.version_path import mix_questions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, can_be_replayed
 from evalstore.audits.values import Price
+from evalstore.audits.version_path import mix_questions
 from evalstore.checks import find_check_kind
 from evalstore.checks.evaluate import apply_threshold, is_never_scored
 from evalstore.checks.kinds.composite import grade_inner_result

@@ -17,7 +17,6 @@ from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
 
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import (
     VALUE_RULE,
@@ -29,6 +28,7 @@ from evalstore.audits.values import (
     Mix,
     Origin,
 )
+from evalstore.audits.version_path import VersionFinder
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.measures import NO_MEASURES
 from evalstore.model.question import REFERENCE_KEYS, drop_blanks, is_read_by_checks

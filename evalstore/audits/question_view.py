@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.audits.edits.rubric_plan import ANSWERS
-from evalstore.audits.edits.version_path import VersionFinder, mix_questions
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.question_attribution import AttributedQuestion
 from evalstore.audits.question_cells import MixedGrades
@@ -34,6 +33,7 @@ from evalstore.audits.values import (
     QuestionCell,
     join_names,
 )
+from evalstore.audits.version_path import VersionFinder, mix_questions
 from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Sample, Verdict

@@ -20,7 +20,6 @@ from evalstore.audits.edits.edit_files import (
     read_edit_files,
 )
 from evalstore.audits.edits.version_comparison import compare_or_note
-from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import (
     OutputGrader,
@@ -30,6 +29,7 @@ from evalstore.audits.side_replay import (
     sum_results,
 )
 from evalstore.audits.values import Audit
+from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import DiffFinding
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref

@@ -8,8 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from evalstore.audits.edits.check_matching import EncodedCheck
-from evalstore.audits.edits.version_path import VersionFinder
+from evalstore.audits.check_matching import EncodedCheck
 from evalstore.audits.stored_run import (
     Grader,
     RecordedResults,
@@ -21,6 +20,7 @@ from evalstore.audits.stored_run import (
     read_stored_run,
     read_strictness,
 )
+from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.diff import MovedOutput, RunMeasurement
 from evalstore.errors import EvalstoreError, Place, RefError, SchemaError

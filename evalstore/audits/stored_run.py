@@ -11,9 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from evalstore.audits.edits.check_matching import EncodedCheck
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
+from evalstore.audits.check_matching import EncodedCheck
 from evalstore.audits.values import NO_PAIRS, PairsByInput
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row
 from evalstore.errors import ExitCode, RefusedError, SchemaError

@@ -32,7 +32,11 @@ JOBS = (
     Job("read PHP", ("checks/php.py",), ("tree_sitter", "tree_sitter_php")),
     Job("parse and compare versions", ("versions.py",), ("semver",)),
     Job("find the paths at which two values differ", ("diff/plain_data.py",), ("deepdiff",)),
-    Job("compare two stored versions", ("release/changes/comparison.py", "api/functions.py"), ("evalstore.diff:compare",)),
+    Job(
+        "compare two stored versions",
+        ("release/changes/comparison.py", "api/functions.py"),
+        ("evalstore.diff:compare",),
+    ),
     Job("run git", ("store/",), ("git",)),
     Job("start a program", ("store/", "checks/php.py", "demo/", "runs/parquet.py"), ("subprocess",)),
     Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "dask", "distributed")),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from evalstore.audits.edits.check_matching import CheckNames
+from evalstore.audits.check_matching import CheckNames
 from evalstore.audits.edits.check_pins import remove_rubric_pins
 from evalstore.audits.edits.edit_naming import RubricSide, VersionStep, name_edits
 from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits
 from evalstore.audits.edits.version_comparison import compare_or_note
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.model import Artifact, Rubric, list_check_ids, read_rubric
 from evalstore.release.history.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.audits.edits.check_matching import CheckNames
+from evalstore.audits.check_matching import CheckNames
 from evalstore.audits.edits.rubric_edits import Edit, RubricPart
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import DiffFinding

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from evalstore.audits.edits.check_matching import EncodedCheck
+from evalstore.audits.check_matching import EncodedCheck
 from evalstore.audits.edits.rubric_edits import Edit
 from evalstore.checks import find_check_kind
 from evalstore.checks.phrases import Phrase

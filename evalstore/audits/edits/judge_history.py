@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evalstore.audits.edits.version_comparison import compare_or_note
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import DiffFinding
 from evalstore.model import Kind
 from evalstore.release.history.artifact_parts import ArtifactPart, PartTable, read_parts

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.audits.edits.check_matching import CHECK_KEYS, CheckNames, name_checks
+from evalstore.audits.check_matching import CHECK_KEYS, CheckNames, name_checks
 from evalstore.checks import find_check_kind
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.question_params import list_question_values

@@ -16,22 +16,22 @@ from itertools import pairwise
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.edits.check_matching import EncodedCheck
+from evalstore.audits.check_matching import EncodedCheck
 from evalstore.audits.edits.check_pins import insert_check_pins, list_slots
 from evalstore.audits.edits.edit_history import EditHistory, trace_edits, trace_repin
 from evalstore.audits.edits.item_probe import ItemProbe, build_probe
 from evalstore.audits.edits.judge_history import trace_judge
 from evalstore.audits.edits.rubric_edits import Edit, RubricEdits
-from evalstore.audits.edits.version_path import (
+from evalstore.audits.shapley import list_unions
+from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
+from evalstore.audits.values import EditSource, FactorName, Origin
+from evalstore.audits.version_path import (
     ArtifactVersion,
     VersionFinder,
     VersionPath,
     join_sources,
     name_releases,
 )
-from evalstore.audits.shapley import list_unions
-from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
-from evalstore.audits.values import EditSource, FactorName, Origin
 from evalstore.checks import combine_results
 from evalstore.checks.evaluate import is_never_scored
 from evalstore.model import (

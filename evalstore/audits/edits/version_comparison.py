@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import Detail, DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
