@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
-from evalstore.audits.question_sets import list_row_gaps
+from evalstore.audits.questions.question_sets import list_row_gaps
 from evalstore.audits.stored_run import (
     StoredRun,
     read_judge_model,

@@ -16,8 +16,9 @@ from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
 from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
-from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
-from evalstore.audits.question_sets import (
+from evalstore.audits.question_view import MovedQuestions
+from evalstore.audits.questions.question_attribution import AttributedQuestion, QuestionAttributor
+from evalstore.audits.questions.question_sets import (
     COMPARABLE,
     SILENT,
     PairSet,
@@ -28,7 +29,6 @@ from evalstore.audits.question_sets import (
     list_pairs,
     read_question_history,
 )
-from evalstore.audits.question_view import MovedQuestions
 from evalstore.audits.slices import AuditSlice, SliceKind, Slicer
 from evalstore.audits.stored_run import (
     Grader,

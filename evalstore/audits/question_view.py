@@ -13,10 +13,10 @@ from typing import Any
 
 from evalstore.audits.edits.rubric_plan import ANSWERS
 from evalstore.audits.inference import open_stored_pair
-from evalstore.audits.question_attribution import AttributedQuestion
-from evalstore.audits.question_cells import MixedGrades
-from evalstore.audits.question_sets import share_measures
-from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.questions.question_attribution import AttributedQuestion
+from evalstore.audits.questions.question_cells import MixedGrades
+from evalstore.audits.questions.question_sets import share_measures
+from evalstore.audits.questions.question_shares import QuestionShares
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.audits.slices import read_tags
 from evalstore.audits.stored_run import (

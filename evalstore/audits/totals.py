@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.audits.claims import choose_claim
-from evalstore.audits.question_attribution import AttributedQuestion
-from evalstore.audits.question_shares import BlockShare, FactorNames
-from evalstore.audits.share_patterns import AttributedChange
+from evalstore.audits.questions.question_attribution import AttributedQuestion
+from evalstore.audits.questions.question_shares import BlockShare, FactorNames
+from evalstore.audits.questions.share_patterns import AttributedChange
 from evalstore.audits.values import (
     OWN_FACTORS,
     Cause,

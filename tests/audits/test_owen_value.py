@@ -21,7 +21,7 @@ from evalstore.audits.attribution import (
     find_blocks,
     list_partitions,
 )
-from evalstore.audits.question_cells import AlikeItems
+from evalstore.audits.questions.question_cells import AlikeItems
 
 RUBRIC = Coalition((Coalition((0, 1)), Coalition((2,)), 3))
 JUDGE = Coalition((Coalition((4, 5), ordered=True),))

@@ -11,9 +11,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from evalstore.audits import Audit, question_attribution
-from evalstore.audits.question_shares import share_question
-from evalstore.audits.share_patterns import SharePatterns
+from evalstore.audits import Audit
+from evalstore.audits.questions import question_attribution
+from evalstore.audits.questions.question_shares import share_question
+from evalstore.audits.questions.share_patterns import SharePatterns
 from evalstore.report import render
 from evalstore.runs import Run
 from evalstore.runs.run_view import RowChoice, view_run

@@ -43,7 +43,7 @@ OTHER_MEANINGS = {
 # Whoever needs a function of one kind: the grade of a rubric within a rubric, a check that has nothing to grade, the
 # check that a judge's examples and measurements are made of, and the count of required calls.
 USERS = {
-    "checks.kinds.composite": {"audits/question_cells.py", "diff/witness.py"},
+    "checks.kinds.composite": {"audits/questions/question_cells.py", "diff/witness.py"},
     "checks.kinds.fact_match": {"diff/changes/check.py", "diff/question_rubrics.py", "diff/witness.py"},
     "checks.kinds.llm_judge": {"agreement/measurement.py", "checks/examples.py"},
     "diff.kinds.tool_usage": {"diff/deciders/unmoved.py", "diff/tool_directions.py"},

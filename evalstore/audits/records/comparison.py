@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.audits.explain import build_side
-from evalstore.audits.question_sets import SideSum
+from evalstore.audits.questions.question_sets import SideSum
 from evalstore.audits.stored_run import (
     IncomparableError,
     UnscoredRunError,

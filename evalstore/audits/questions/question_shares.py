@@ -12,7 +12,7 @@ from functools import partial
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change, find_edits
 from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
-from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
+from evalstore.audits.questions.question_cells import AlikeItems, Content, MixedGrades
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_FACTORS, EditSource, FactorName
 from evalstore.audits.version_path import join_sources

@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.audits.edits.rubric_plan import CheckPath
-from evalstore.audits.question_cells import AlikeItems, AskedCheck, MixedGrades
-from evalstore.audits.question_sets import Gap
-from evalstore.audits.question_shares import QuestionShares
+from evalstore.audits.questions.question_cells import AlikeItems, AskedCheck, MixedGrades
+from evalstore.audits.questions.question_sets import Gap
+from evalstore.audits.questions.question_shares import QuestionShares
 from evalstore.audits.values import EditSource, FactorName, LineEffect
 from evalstore.model import RubricResult
 

@@ -25,8 +25,8 @@ from evalstore.audits.edits.rubric_plan import (
 )
 from evalstore.audits.edits.version_comparison import prove_direction
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.question_cells import MissingCalls, MixedGrades
-from evalstore.audits.question_sets import (
+from evalstore.audits.questions.question_cells import MissingCalls, MixedGrades
+from evalstore.audits.questions.question_sets import (
     Gap,
     QuestionHistory,
     QuestionPair,
@@ -35,7 +35,7 @@ from evalstore.audits.question_sets import (
     has_equal_words,
     trace_reference,
 )
-from evalstore.audits.question_shares import (
+from evalstore.audits.questions.question_shares import (
     QuestionShares,
     Trees,
     find_idle_edits,
@@ -44,8 +44,8 @@ from evalstore.audits.question_shares import (
     prune_tree,
     share_question,
 )
+from evalstore.audits.questions.share_patterns import AttributedChange, SharePatterns
 from evalstore.audits.shapley import list_unions
-from evalstore.audits.share_patterns import AttributedChange, SharePatterns
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
 from evalstore.audits.version_path import VersionFinder
