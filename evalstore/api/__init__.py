@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         migrate,
         migrate_paths,
     )
+    from evalstore.migration.foreign_sources import name_foreign_sources
     from evalstore.migration.merging.merge_driver import MergeSides, merge_file
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
@@ -104,6 +105,11 @@ if TYPE_CHECKING:
     from evalstore.release.changes.asked_changes import keep_asked
     from evalstore.release.changes.base_policy import judge_by_base
     from evalstore.release.changes.comparison import make_loader
+    from evalstore.release.changes.source_store import (
+        are_of_store,
+        find_source_root,
+        open_source_store,
+    )
     from evalstore.release.changes.status import read_status
     from evalstore.release.changes.store_diff import StoreDiff, compare_all, name_side, resolve_side
     from evalstore.release.changes.validator import make_validator
@@ -207,6 +213,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "migrate",
         "migrate_paths",
     ),
+    "evalstore.migration.foreign_sources": ("name_foreign_sources",),
     "evalstore.migration.merging.merge_driver": ("MergeSides", "merge_file"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
@@ -224,6 +231,11 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.records.lock": ("lock",),
     "evalstore.release.history.release_log": ("COMPARED_LIMIT", "read_release_log"),
     "evalstore.release.publishing.saved_examples": ("find_shown_output", "save_example"),
+    "evalstore.release.changes.source_store": (
+        "are_of_store",
+        "find_source_root",
+        "open_source_store",
+    ),
     "evalstore.release.changes.status": ("read_status",),
     "evalstore.release.publishing.step": ("BumpOptions",),
     "evalstore.release.changes.store_diff": (

@@ -26,16 +26,11 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import ArtifactStore
     from evalstore.lint import ValidationSource
     from evalstore.model import Findings, MendedPlace
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
-# What is said of a file of another tool.
-_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
-_AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
-_TABLES = frozenset({".csv", ".tsv", ".parquet"})  # no artifact is one
 _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
@@ -167,6 +162,8 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     model: str,
     fix: bool,
 ) -> Findings:
+    from evalstore.api import name_foreign_sources
+
     root = _find_root(settings.path)
     # Each file once.
     sources_by_name = dict.fromkeys(
@@ -177,7 +174,7 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
         _validate_sources, settings, root, strict=strict, base=base, model=model
     )
     findings = validate_sources(sources)
-    named = sources if kind else _name_foreign_files(sources, findings)
+    named = sources if kind else name_foreign_sources(sources, findings)
     if named != sources:
         findings = validate_sources(named)
     if not findings.files:
@@ -191,60 +188,6 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     return findings
 
 
-def _name_foreign_files(
-    sources: list[ValidationSource], findings: Findings
-) -> list[ValidationSource]:
-    """Return the sources, and mark those that are files of another tool.
-
-    They are no artifacts, but `migrate` knows their tool.
-    """
-    odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
-    return [_name_foreign_file(source) if source.file in odd else source for source in sources]
-
-
-def _name_foreign_file(source: ValidationSource) -> ValidationSource:
-    if source.root is None or source.kind or source.is_in_layout:
-        return source
-    from evalstore.api import detect_file
-    from evalstore.lint.sources import FileRole
-
-    tool, advice = _name_results(source.root / source.path, source.file)
-    if tool:
-        return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
-    try:
-        match = detect_file(source.root / source.path)
-    except LoadError:
-        return source
-    if match.shape:
-        return replace(source, role=FileRole.FOREIGN, tool=match.reason, advice=_AS_ARTIFACT)
-    if not match.is_sure and not match.is_tie:
-        return source
-    name = match.table.format if match.table else ""
-    tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
-    more = "" if name else " --from FORMAT"
-    advice = f"evalstore migrate {source.file}{more}; {_AS_ARTIFACT}"
-    return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
-
-
-def _name_results(path: Path, name: str) -> tuple[str, str]:
-    """Return what a file of outputs or results is, and what takes it.
-
-    Both are empty for what `migrate` takes.
-    """
-    from evalstore.runs.formats import find_format
-
-    try:
-        shape, advice = find_format(path)
-    except EvalstoreError:
-        return "", ""
-    if shape is None or shape.can_be_migrated(name):
-        return "", ""
-    if not (shape.tool or shape.is_container or path.suffix in _TABLES):
-        return "", ""
-    steps = "; ".join(shape.list_steps(name)) or advice
-    return f"it holds {shape.name}, which `validate` does not check", steps
-
-
 def _validate_sources(  # noqa: PLR0913  # the options of the command line
     settings: CommandSettings,
     root: Path | None,
@@ -254,14 +197,20 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
     base: str | None,
     model: str,
 ) -> Findings:
-    from evalstore.api import make_validator, open_kept_replies
+    from evalstore.api import (
+        are_of_store,
+        find_source_root,
+        make_validator,
+        open_kept_replies,
+        open_source_store,
+    )
 
     judges = None
     if model:
         from evalstore.api import Judges
 
         judges = Judges(model={"id": model})
-    store = _open_store(_find_home(root, sources), sources)
+    store = open_source_store(find_source_root(root, sources), sources)
     with (
         store or nullcontext(),
         open_kept_replies(store, judges) if store else nullcontext() as replies,
@@ -276,7 +225,7 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
             replies=replies,
         )
         findings = validate_by(settings=store.settings if store else None)
-        if base is not None and not _are_of_store(root, sources):
+        if base is not None and not are_of_store(root, sources):
             raise UsageError(
                 "--base needs a store", hint="run it inside the store, without other files"
             )
@@ -285,17 +234,6 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
 
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
     return findings
-
-
-def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
-    """Return the root of the files' store.
-
-    It is the one around the directory, or else around the files.
-    """
-    outside = next(
-        (source.root for source in sources if source.root and not _lies_within(source, root)), None
-    )
-    return _find_root(outside) if outside else root
 
 
 def _find_root(folder: Path) -> Path | None:
@@ -353,50 +291,3 @@ def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
     if kind is None or is_rows or source.role is FileRole.LINK:
         return source
     return replace(source, role=FileRole.ARTIFACT, kind=Kind(kind))
-
-
-def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
-    """Open the store to look references up.
-
-    It is None when a file is outside, or its settings are a finding.
-    """
-    from evalstore.api import ArtifactStore
-
-    if root is None or not _are_of_store(root, sources):
-        return None
-    try:
-        store = ArtifactStore.open(root)
-    except LoadError as error:
-        if _is_finding(error, root, sources):
-            return None
-        raise
-    return store if _has_lock(store, root, sources) else store.without_lock()
-
-
-def _are_of_store(root: Path | None, sources: list[ValidationSource]) -> bool:
-    return root is not None and all(_lies_within(source, root) for source in sources)
-
-
-def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:
-    try:
-        return store.lock.exists
-    except LoadError as error:
-        if _is_finding(error, root, sources):
-            return False
-        raise
-
-
-def _is_finding(error: LoadError, root: Path, sources: list[ValidationSource]) -> bool:
-    return error.place is not None and any(
-        source.root == root and source.path == error.place.file for source in sources
-    )
-
-
-def _lies_within(source: ValidationSource, root: Path | None) -> bool:
-    if source.root is None or source.root == root:
-        return True
-    if root is None:
-        return False
-    # A source with a kind lies in the folders of its store: where that is not this one, it is
-    # another store.
-    return not (source.kind and source.is_in_layout) and source.root.is_relative_to(root)

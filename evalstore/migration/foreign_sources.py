@@ -1,0 +1,68 @@
+"""Names the files among those to validate that another tool wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evalstore.errors import EvalstoreError, LoadError
+from evalstore.lint import ValidationSource
+from evalstore.lint.sources import FileRole
+from evalstore.migration.detect import detect_file
+from evalstore.model import Findings
+from evalstore.runs.formats import find_format
+
+# The rules that find a file of another tool to be no artifact.
+_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
+_AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
+_TABLES = frozenset({".csv", ".tsv", ".parquet"})  # no artifact is one
+
+
+def name_foreign_sources(
+    sources: Sequence[ValidationSource], findings: Findings
+) -> list[ValidationSource]:
+    """Return the sources, those of another tool marked as such, with the step that takes them.
+
+    Only sources are looked at in which `findings` says that there is no artifact.
+    """
+    odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
+    return [_name_foreign_file(source) if source.file in odd else source for source in sources]
+
+
+def _name_foreign_file(source: ValidationSource) -> ValidationSource:
+    if source.root is None or source.kind or source.is_in_layout:
+        return source
+    tool, advice = _name_results(source.root / source.path, source.file)
+    if tool:
+        return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
+    try:
+        match = detect_file(source.root / source.path)
+    except LoadError:
+        return source
+    if match.shape:
+        return replace(source, role=FileRole.FOREIGN, tool=match.reason, advice=_AS_ARTIFACT)
+    if not match.is_sure and not match.is_tie:
+        return source
+    name = match.table.format if match.table else ""
+    tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
+    more = "" if name else " --from FORMAT"
+    advice = f"evalstore migrate {source.file}{more}; {_AS_ARTIFACT}"
+    return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
+
+
+def _name_results(path: Path, name: str) -> tuple[str, str]:
+    """Return what a file of outputs or results is, and what takes it.
+
+    Both are empty for what `migrate` takes.
+    """
+    try:
+        shape, advice = find_format(path)
+    except EvalstoreError:
+        return "", ""
+    if shape is None or shape.can_be_migrated(name):
+        return "", ""
+    if not (shape.tool or shape.is_container or path.suffix in _TABLES):
+        return "", ""
+    steps = "; ".join(shape.list_steps(name)) or advice
+    return f"it holds {shape.name}, which `validate` does not check", steps
