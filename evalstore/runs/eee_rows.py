@@ -52,11 +52,11 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
         from_eee_row=True,
         doubt=find_row_doubt(row),
         sample=read_eee_sample(row),
-        asked=_list_asked(row),
+        asked=list_asked(row),
     )
 
 
-def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
+def list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what was asked: as evalstore kept it, else the row's input, a mapping or a text."""
     kept = get_mapping(row, "metadata").get("evalstore_asked")
     input_ = row.get("input")

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.documents import LINE_LIMIT
+from evalstore.documents import LINE_LIMIT, find_plain_id
 from evalstore.errors import LoadError, Place
-from evalstore.runs.eee_rows import read_stored_output
+from evalstore.runs.eee_rows import list_asked, read_stored_output
 from evalstore.runs.imports import (
     agentv,
     batches,
@@ -179,7 +179,7 @@ def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[Out
         try:
             stored = parse_lenient_object(data, place)
         except LoadError as error:
-            yield make_unread_entry(error)
+            yield make_unread_entry(error, find_plain_id(data))
             continue
         row = {**absent, **stored} if absent and "id" in stored else stored
         yield read.read_entry(row, place)
@@ -211,9 +211,11 @@ class _RowReader:
         model = found.model if found else row.get("model_id")
         name = model if isinstance(model, str) else None
         series = self._known.get(name) or self._known.setdefault(name, Series(name))
-        return OutputEntry(
-            series, found or MissingOutput(str(id_), place.line or 0, "the model gave no output")
-        )
+        if found is None:
+            reason = "the model gave no output"
+            missing = MissingOutput(str(id_), place.line or 0, reason, list_asked(row))
+            return OutputEntry(series, missing)
+        return OutputEntry(series, found)
 
 
 def _advise_names(names: _Names) -> str:

@@ -82,7 +82,8 @@ class OutputMatcher:
     others: int = 0
     first_other: str = ""
     _asked: AskedIndex = field(init=False)
-    # Arrays by position of the question: 16 bytes each, so that a million questions fit.
+    # Arrays by position of the question: 16 bytes each, so that a million questions fit. A line is
+    # kept with one added: 0 is a question without an output, and some formats know no lines.
     _lines: array[int] = field(init=False)
     _output_hashes: array[int] = field(init=False)
     # Of the samples after the first, by question and sample: memory grows with these alone.
@@ -133,9 +134,14 @@ class OutputMatcher:
             self.odd.first_unread = self.odd.first_unread or missing.reason
             self.odd.unread += 1
             return
-        # An id that is no matter for the others says nothing of this one's question, either.
-        id_ = f"line {missing.line}" if self.by_input else missing.id
-        self.odd.reasons.setdefault(id_, missing.reason)
+        self.odd.reasons.setdefault(self._name_missing(missing), missing.reason)
+
+    def _name_missing(self, missing: MissingOutput) -> str:
+        """Return the question that has no output: by its id, or as the others by what was asked."""
+        if not self.by_input:
+            return missing.id
+        ids = self._asked.find_ids(missing.asked)
+        return ids[0] if len(ids) == 1 else f"line {missing.line}"
 
     def _note_stray(self, recorded: StoredOutput) -> None:
         if not self.odd.strays:
@@ -209,7 +215,7 @@ class OutputMatcher:
         if sample:
             self._samples[number, sample] = line, output_hash
         else:
-            self._lines[number], self._output_hashes[number] = line, output_hash
+            self._lines[number], self._output_hashes[number] = line + 1, output_hash
         return True
 
     @property
@@ -271,9 +277,11 @@ class OutputMatcher:
 
     def _make_duplicate_error(self, number: int, line: int, first: int) -> RefusedError:
         id_ = next(islice(self.questions.list_ids(), number, None))
+        # All of a document may be one line, and YAML has none.
+        where = f" (first on line {first})" if first != line else ""
         return RefusedError(
-            f"duplicate id '{make_excerpt(id_, 60)}' (first on line {first})",
-            place=Place(self.file, line),
+            f"duplicate id '{make_excerpt(id_, 60)}'{where}",
+            place=Place(self.file, line or None),
             hint=(
                 'keep one output for each question, or number several answers to it: "sample": '
                 "0, 1, 2, …"
@@ -284,7 +292,8 @@ class OutputMatcher:
         """Return the line and the hash of an output of this sample that was there before."""
         if sample:
             return self._samples.get((number, sample))
-        return (self._lines[number], self._output_hashes[number]) if self._lines[number] else None
+        line = self._lines[number]
+        return (line - 1, self._output_hashes[number]) if line else None
 
 
 def _name_id(id_: str) -> str:

@@ -175,7 +175,7 @@ def test_an_older_log_is_read_without_its_scores() -> None:
     assert list(read_outputs(CASES / "inspect-2.json")) == [
         StoredOutput("seat", Output("Zurich.\nSure.", (), measures=USED), 23, "openai/small", asked=(SEAT,)),
         StoredOutput("7", Output("Red.", calls), 43, "openai/small", asked=("Name a colour.",)),
-        MissingOutput("sum", 62, "TimeoutError('no answer')"),
+        MissingOutput("sum", 62, "TimeoutError('no answer')", ("Add 2 and 3.",)),
     ]
 
 

@@ -17,6 +17,7 @@ from tests.runs.conftest import find_unread
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ADD = ({"name": "add", "args": {"a": 2, "b": 3}},)
 SEAT, COLOUR = "Which city is the seat of the Swiss government?", ("Answer: Name a colour.", "Name a colour.")
+SUM = ("Answer: Add 2 and 3.", "Add 2 and 3.")
 RESULT = {
     "promptIdx": 0,
     "testIdx": 4,
@@ -63,7 +64,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
             "openai:chat:small",
             asked=COLOUR,
         ),
-        MissingOutput("2", 61, "API call error: 503 Service Unavailable"),
+        MissingOutput("2", 61, "API call error: 503 Service Unavailable", SUM),
     ]
     assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
         StoredOutput(
@@ -83,7 +84,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
         StoredOutput("colour", Output("Red.", measures=Measures(Decimal(700))), 7, "openai:chat:small", asked=COLOUR),
-        MissingOutput("sum", 18, "Error: timeout"),
+        MissingOutput("sum", 18, "Error: timeout", SUM),
     ]
 
 
@@ -170,7 +171,7 @@ def test_what_a_provider_answered(response: Any, answer: Output, results: Result
     ],
 )
 def test_a_result_without_an_output_is_left_out(change: dict[str, Any], reason: str, results: Results) -> None:
-    assert list(read_outputs(results(change))) == [MissingOutput("4", 1, reason)]
+    assert list(read_outputs(results(change))) == [MissingOutput("4", 1, reason, ("Q?",))]
 
 
 def test_a_failed_assertion_is_no_failure_of_the_provider(results: Results) -> None:

@@ -221,6 +221,37 @@ def test_one_bad_row_does_not_stop_a_file(asked: Scored, release: Release, tmp_p
     assert any("rows that cannot be read: 2 (the first: line 3 cannot be read: not JSON" in note for note in run.notes)
 
 
+@pytest.mark.parametrize("line", ['{"id": "2", "output": NaN}', '{"id": "2", "output": "cut'])
+def test_an_answer_that_cannot_be_read_is_not_said_to_be_absent(line: str, asked: Scored, tmp_path: Path) -> None:
+    path = tmp_path / "given"
+    path.write_text('{"id": "1", "output": "Paris"}\n' + line + "\n")
+    missing = asked(DATASET, path).missing_outputs
+    assert missing["2"].startswith("line 2 cannot be read: ")
+    assert missing["3"] == "the file of outputs has none"
+
+
+def write_failed(path: Path) -> Path:
+    log = {"version": 2, "status": "success", "eval": {"model": "m"}, "samples": list(_list_samples(SHUFFLED))}
+    log["samples"][0] |= {"error": {"message": "overloaded"}}
+    path.write_text(json.dumps(log))
+    return path
+
+
+def write_empty(path: Path) -> Path:
+    write_lines(path, SHUFFLED)
+    path.write_text(path.read_text().replace('"Rome"', "null"))
+    return path
+
+
+@pytest.mark.parametrize(("write", "reason"), [(write_failed, "overloaded"), (write_empty, "the model gave no output")])
+def test_what_has_no_answer_is_joined_by_what_was_asked_too(
+    write: Callable[..., Path], reason: str, asked: Scored, tmp_path: Path
+) -> None:
+    run = asked(DATASET, write(tmp_path / "given"), matched_by="input")
+    assert run.missing_outputs == {"2": reason}
+    assert any(f"(the first is '2': {reason})" in note for note in run.notes)
+
+
 def test_two_runs_that_were_asked_different_things_are_said_to_be(asked: Scored, cli: Cli, tmp_path: Path) -> None:
     """One id and one question, and two records of what was asked: neither audit nor comparable calls it one input."""
     others = {**ASKED, "1": "Which city has the Louvre?"}

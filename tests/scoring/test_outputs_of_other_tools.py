@@ -58,7 +58,15 @@ def inspect_archive(path: Path, said: dict[str, str]) -> None:
         file.writestr("header.json", json.dumps({"version": 2, "eval": {"model": "openai:small"}}))
 
 
-FORMATS = [promptfoo, promptfoo_lines, inspect_json, inspect_archive]
+def promptfoo_yaml(path: Path, said: dict[str, str]) -> None:
+    """Write a document of rows that have no line."""
+    promptfoo(path, said)
+    found = json.loads(path.read_text())
+    rows = "".join(f"  - {json.dumps(row)}\n" for row in found["results"]["results"])
+    path.write_text(f"results:\n{rows}version: 2\n")
+
+
+FORMATS = [promptfoo, promptfoo_lines, promptfoo_yaml, inspect_json, inspect_archive]
 
 
 @pytest.mark.parametrize("shape", FORMATS)
@@ -75,6 +83,8 @@ def test_the_same_outputs_give_the_same_run(
     ]
     assert "left out, because there is no output: 1 (the first is 'four': overloaded)" in theirs.notes
     assert "outputs without a question in dataset/small: 1 (the first is 'stray')" in theirs.notes
+    assert theirs.missing_outputs == {"four": "overloaded"}
+    assert theirs.without_output == 1
     again = scored("dataset/small@1.0.0", theirs.path, rubric=RUBRIC)
     assert (again.score, again.model) == (theirs.score, theirs.model)
 
@@ -92,6 +102,17 @@ def test_one_series_of_several_is_chosen_and_recorded(scored: Callable[..., Run]
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, model="both")
     with pytest.raises(UsageError, match="--only does not know 'provider'"):
         scored("dataset/small@1.0.0", path, rubric=RUBRIC, only={"provider": "b"})
+
+
+@pytest.mark.parametrize("shape", [promptfoo, promptfoo_yaml])
+def test_two_answers_are_refused_also_where_rows_have_no_line_of_their_own(
+    shape: Callable[..., None], scored: Callable[..., Run], tmp_path: Path
+) -> None:
+    path = tmp_path / "given"
+    shape(path, SAID)
+    path.write_text(path.read_text().replace('"three"', '"one"'))
+    with pytest.raises(RefusedError, match=r"duplicate id 'one'$"):
+        scored("dataset/small@1.0.0", path, rubric=RUBRIC)
 
 
 def test_a_file_of_nothing_but_failures_holds_no_output(scored: Callable[..., Run], tmp_path: Path) -> None:

@@ -27,11 +27,15 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """A question without an output, and the reason; without an id it is an unreadable row."""
+    """A question without an output, and the reason; without an id it is an unreadable row.
+
+    `asked` is what its record says was asked.
+    """
 
     id: str
     line: int
     reason: str
+    asked: tuple[str, ...] = ()
 
 
 class RecordedGrade(NamedTuple):
@@ -92,7 +96,7 @@ def make_entry(  # noqa: PLR0913  # what a row records
 ) -> OutputEntry:
     """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
-        return OutputEntry(series, MissingOutput(id_, line, answer), grade=grade)
+        return OutputEntry(series, MissingOutput(id_, line, answer, asked), grade=grade)
     # Epochs are counted from 1, samples from 0.
     sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
     return OutputEntry(
