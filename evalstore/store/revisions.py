@@ -86,10 +86,18 @@ def find_default_branch(git: Git) -> str:
     return name.removeprefix("refs/remotes/origin/").removeprefix(BRANCH_REFS) or "main"
 
 
+def list_branches(git: Git) -> dict[str, str]:
+    """Return the commits of all branches, those of remotes too, by their short names."""
+    out = git.run(
+        "for-each-ref", "--format=%(objectname) %(refname:short)", "--", BRANCH_REFS, REMOTE_REFS
+    )
+    lines = (line.partition(" ") for line in out.decode(*NAME_ENCODING).splitlines())
+    return {name: commit for commit, _, name in lines}
+
+
 def list_branch_tips(git: Git) -> list[str]:
     """Return the commits of all branches, those of remotes too, sorted and each once."""
-    out = git.run("for-each-ref", "--format=%(objectname)", "--", BRANCH_REFS, REMOTE_REFS)
-    return sorted(set(out.decode("ascii").split()))
+    return sorted(set(list_branches(git).values()))
 
 
 def find_branch_with(git: Git, commit: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,34 @@ def test_what_was_released_since_the_base_needs_no_bump(released: Shop, cli: Cli
     ran = cli("-C", released.root, "status", "--base", "rubric/tone@1.0.0")
     assert (ran.code, ran.next_steps) == (0, "")
     assert "1 of 1 artifact differs from the base; 1 version of them is released" in ran.out
+
+
+def test_pins_that_followed_a_release_since_the_base_are_not_said_to_stay_behind(released: Shop, cli: Cli) -> None:
+    released.write("datasets/web.yaml", DATASET)
+    released.bump()
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump("rubric/tone", dependents=True)
+    ask = partial(cli, "-C", released.root, "status", "--base", "dataset/web@1.0.0")
+    assert "reaches 1 dataset and 1 question\n" in ask().out
+    tone = next(one for one in json.loads(ask("--format", "json").out)["artifacts"] if one["ref"] == "rubric/tone")
+    assert (tone["working"], tone["next_version"], tone["pins"]) == ("2.0.0", "2.0.0", [])
+
+
+def test_a_release_of_a_squashed_branch_is_on_the_branch_that_took_it(released: Shop, cli: Cli) -> None:
+    """The tag stays on the commit of a branch that is gone; another branch has the file and the ledger's line."""
+    released.git("switch", "-qc", "edit")
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump()
+    for branch in ("taken", "main"):
+        released.git("switch", "-qC", branch, "main")
+        if branch == "taken":
+            released.git("merge", "-q", "--squash", "edit")
+            released.git("commit", "-qm", "Squash")
+    for gone, where in ((), "edit has"), (("edit",), "taken has"), (("taken",), "no branch here has"):
+        for branch in gone:
+            released.git("branch", "-qD", branch)
+        said = " ".join(cli("-C", released.root, "status").out.split())
+        assert f"; {where} the released 2.0.0" in said
 
 
 def test_what_is_new_and_was_released_since_the_base_is_not_called_unreleased(released: Shop, cli: Cli) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import Detail
@@ -50,6 +50,7 @@ from evalstore.release.changes.version_choice import (
 from evalstore.release.changes.version_rules import VersionJudgement, VersionRule, judge_version
 from evalstore.release.dependencies.reference_graph import ReferenceGraph
 from evalstore.release.dependencies.references import ArtifactReference, list_references
+from evalstore.release.dependencies.release_branches import BranchFinder
 from evalstore.release.dependencies.renames import describe_proposal, propose_renames
 from evalstore.release.dependencies.validity import (
     check_gradable,
@@ -61,7 +62,7 @@ from evalstore.release.transactions.locking import open_leftover_journal
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean
-from evalstore.store.revisions import find_branch_with, resolve_revision
+from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version, find_version, parse_version
@@ -102,7 +103,7 @@ class _SurveyContext:
     load: Load
     list_policies: Callable[[Release], Sequence[ChangePolicy]]
     finder: MovedReferenceFinder
-    find_branch: Callable[[str], str | None]
+    branches: BranchFinder
     detail: Detail
 
 
@@ -230,14 +231,13 @@ def survey_store(
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
-    find_branch = lru_cache(partial(find_branch_with, store.git))
     context = _SurveyContext(
         store,
         changes.known,
         store.with_worktree().read_artifact,
         list_policies,
         finder,
-        find_branch,
+        BranchFinder(store),
         detail,
     )
     statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
@@ -345,7 +345,9 @@ def _compare_with_last(
         released=str(last.version),
         working=str(working),
         required_bump=required,
-        next_version=_find_next_version(last, required, line),
+        next_version=_find_next_version(
+            last, required, line, released=working if is_tagged else None
+        ),
         rule=judgement.rule,
         moved=moved,
         findings=diff.findings,
@@ -356,10 +358,17 @@ def _compare_with_last(
     )
 
 
-def _find_next_version(base: Release, required: Bump, line: Sequence[Release]) -> str | None:
+def _find_next_version(
+    base: Release, required: Bump, line: Sequence[Release], released: Version | None = None
+) -> str | None:
+    """Return the version that a change needs, None for no change.
+
+    Every other release has taken its number; the file's own, if it is `released`, has not.
+    """
     if not required:
         return None
-    return str(find_free_version(base.version, required, [one.version for one in line]))
+    taken = [one.version for one in line if one.version != released]
+    return str(find_free_version(base.version, required, taken))
 
 
 def _judge_later(
@@ -410,7 +419,7 @@ def _describe_later(release: Release, judgement: VersionJudgement) -> str:
 
 def _describe_newer(context: _SurveyContext, release: Release) -> str:
     """Say where a release is that this branch has not."""
-    branch = context.find_branch(release.commit)
+    branch = context.branches.find_branch(release)
     where = f"{branch} has" if branch else "no branch here has"
     return f"{where} the released {release.version}"
 
