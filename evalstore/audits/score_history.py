@@ -214,7 +214,9 @@ def resolve_releases(
     left out.
     """
     name, found, notes = parse_ref(ref).name, list[ReadRelease](), list[str]()
-    newest = read_history(store, parse_ref(ref)).releases
+    history = read_history(store, parse_ref(ref))
+    newest = history.releases
+    notes += filter(None, [history.describe_untagged()])
     if most is not None and len(newest) > most:
         notes.append(
             f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has "

@@ -396,7 +396,7 @@ KEYS: Mapping[str, Row] = {
             "comparable_since": lambda log: log.releases[0].since or None,
             "comparable_open": lambda log: log.releases[0].open,
         },
-        "floating skipped releases",
+        "floating skipped untagged releases",
     ),
     "ReleaseLogEntry": (
         "version=logged.version tag=logged.tag commit=logged.commit date=logged.date",

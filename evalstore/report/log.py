@@ -26,6 +26,8 @@ def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
         lines.append(screen.paint_words(row, LEVELS))
         lines += screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ")
     end = screen.wrap(*_comparable_lines(log))
+    if log.note:
+        end += screen.wrap(f"note: {log.note}")
     return "\n".join([*lines, *([""] if end else []), *end])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import FolderReader
-from evalstore.model import Kind, Ref
+from evalstore.model import Kind, Ref, parse_ref
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.progress import Watch
 from evalstore.store.artifacts import ARTIFACT_LIMIT, list_committed_artifacts, read_artifact
@@ -93,10 +93,27 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseHistory:
-    """The releases of one artifact, newest first."""
+    """The releases of one artifact, newest first.
+
+    `untagged` are the versions that its ledger lists and no tag of this clone has, oldest first.
+    """
 
     name: str
     releases: tuple[ReleaseSummary, ...]
+    untagged: tuple[Version, ...] = ()
+
+    def describe_untagged(self) -> str:
+        """Say which releases are left out, as their tags are not here; "" where none is."""
+        if not self.untagged:
+            return ""
+        several = len(self.untagged) > 1
+        versions = ", ".join(map(str, self.untagged))
+        return (
+            f"{self.name}@{versions} {'were' if several else 'was'} released, but "
+            f"{'their tags are' if several else 'its tag is'} not in this clone: "
+            f"{'they are' if several else 'it is'} left out, and a later release is compared with "
+            f"an earlier one (evalstore verify {self.name})"
+        )
 
 
 def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreListing:
@@ -152,13 +169,24 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     records = [record for _, record in listed if is_covered(ref, record.version)]
     if not records:
         raise build_unknown_error(store, ref)
-    return _make_history(ref.name, records)
-
-
-def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistory:
+    records.sort(key=lambda record: record.version, reverse=True)
+    untagged = list_untagged(store, ref.name)
     return ReleaseHistory(
-        name, tuple(sorted(records, key=lambda record: record.version, reverse=True))
+        ref.name,
+        tuple(records),
+        tuple(version for version in untagged if is_covered(ref, version)),
     )
+
+
+def list_untagged(store: ArtifactStore, name: str) -> list[Version]:
+    """Return the versions that the ledger of an artifact lists and no tag of this clone has."""
+    ref = parse_ref(name)
+    tagged = {release.version for release in store.releases(ref.kind, ref.id)}
+    try:
+        lines = store.ledgers.read(name).lines
+    except EvalstoreError:  # `verify` says what is wrong with it
+        return []
+    return sorted({line.version for line in lines} - tagged)
 
 
 def _describe_tagless(store: ArtifactStore) -> str:

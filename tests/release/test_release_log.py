@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.audits.score_history import resolve_releases
 from evalstore.languages.schemas import compile_schema
 from evalstore.model import parse_ref
 from evalstore.places import find_resource_folder
@@ -178,3 +179,18 @@ def test_the_document_is_what_its_schema_says(long: Shop, cli: Cli, words: tuple
 
 def test_short_and_all_contradict_each_other(long: Shop, cli: Cli) -> None:
     assert cli("-C", long.root, "log", "rubric/tone", "--short", "--all").code == 2
+
+
+def test_a_release_whose_tag_is_not_here_is_named_and_keeps_its_edits(long: Shop, cli: Cli) -> None:
+    """The ledger lists it: no command may call it unreleased, or give its edit to the release after it."""
+    long.git("tag", "-d", "rubric/tone@2.0.0")
+    said = " ".join(cli("-C", long.root, "log", "rubric/tone").out.split())
+    assert "note: rubric/tone@2.0.0 was released, but its tag is not in this clone: it is left out" in said
+    assert json.loads(cli("-C", long.root, "log", "rubric/tone", "--format", "json").out)["untagged"] == ["2.0.0"]
+    blamed = json.loads(cli("-C", long.root, "blame", "rubric/tone", "--format", "json").out)["parts"]
+    assert {part["version"] for part in blamed if part["value"] == "just"} == {"2.0.0"}
+    with ArtifactStore.open(long.root) as store:
+        assert "rubric/tone@2.0.0 was released, but" in resolve_releases(store, "rubric/tone")[1][0]
+    long.git("tag", "-d", "rubric/tone@2.0.1", "rubric/tone@2.0.2")
+    said = " ".join(cli("-C", long.root, "log", "rubric/tone", "--short").out.split())
+    assert "rubric/tone@2.0.0, 2.0.1, 2.0.2 were released, but their tags are not in this clone: they are left" in said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,7 @@ from evalstore.release.history.part_history import Ending, PartEnding, PartHisto
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.lineage import list_former_names
+from evalstore.store.listing import list_untagged
 from evalstore.store.repository.object_reader import MissingObjectError
 from evalstore.store.repository.objects import read_tagger
 from evalstore.store.repository.shallow import describe_missing_history
@@ -187,7 +188,8 @@ class _ArtifactHistory:
         store.objects.expect(history.commits)
         renames = list_renames(store, artifact)
         parts = PartHistory(history, partial(_read_committed_parts, rows, names), renames)
-        releases = (release for one in names for release in store.releases(one.kind, one.id))
+        releases = [release for one in names for release in store.releases(one.kind, one.id)]
+        releases += (release for one in names for release in _find_untagged(store, one, history))
         return cls(store, parts, _find_first_releases(history, releases))
 
     def describe(self, ending: PartEnding) -> PartOrigin:
@@ -208,6 +210,18 @@ class _ArtifactHistory:
             subject=commit.summary,
             co_authors=commit.co_authors,
         )
+
+
+def _find_untagged(
+    store: ArtifactStore, artifact: ArtifactIdentity, history: FileHistory
+) -> Iterator[Release]:
+    """Yield the releases whose tags are not here, at the first commit whose ledger lists them."""
+    missing = set(list_untagged(store, artifact.name))
+    for oid in reversed([*history.commits]) if missing else ():  # parents first
+        ledger = store.ledgers.read_at(oid, artifact.name)
+        for version in sorted(missing & {line.version for line in ledger.lines}):
+            missing.remove(version)
+            yield Release(artifact.kind, artifact.id, version, "", None, oid)
 
 
 def _find_first_releases(history: FileHistory, releases: Iterable[Release]) -> dict[str, Release]:

@@ -19,7 +19,7 @@ from evalstore.release.changes.comparison import compare_versions
 from evalstore.release.dependencies.references import read_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.lineage import list_former_names
-from evalstore.store.listing import ReleaseSummary, read_history
+from evalstore.store.listing import ReleaseHistory, ReleaseSummary, read_history
 from evalstore.versions import Bump, Version
 
 COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of an ordinary rubric
@@ -54,13 +54,16 @@ class ReleaseLog:
 
     `skipped` were not compared, because of their number or because nobody asked; `floating` are
     references without an exact version, of the newest or of what it refers to, under which scores
-    can move without a release.
+    can move without a release. `untagged` were released, and their tags are not in this clone;
+    `note` says what that means.
     """
 
     name: str
     releases: tuple[ReleaseLogEntry, ...]
     skipped: int = 0
     floating: tuple[str, ...] = ()
+    untagged: tuple[Version, ...] = ()
+    note: str = ""
 
 
 def read_release_log(
@@ -75,7 +78,8 @@ def read_release_log(
     line = _list_line(store, ref.name)
     if limit == 0:
         shown = history.releases if ref.pin else line
-        return ReleaseLog(history.name, tuple(map(ReleaseLogEntry, shown)), len(shown))
+        entries = tuple(map(ReleaseLogEntry, shown))
+        return ReleaseLog(history.name, entries, len(shown), (), *_list_absent(history))
     wanted = {summary.tag for summary in history.releases}
     indexes = [index for index, summary in enumerate(line) if not ref.pin or summary.tag in wanted]
     comparer = _ReleaseComparer(store, line, read_rules_policy(store))
@@ -88,7 +92,12 @@ def read_release_log(
         tuple(comparer.list_entries(indexes)),
         skipped,
         tuple(comparer.list_floating(indexes[0])),
+        *_list_absent(history),
     )
+
+
+def _list_absent(history: ReleaseHistory) -> tuple[tuple[Version, ...], str]:
+    return history.untagged, history.describe_untagged()
 
 
 def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
