@@ -167,6 +167,20 @@ def _by_row(read_row: _ReadRow, *places: str, fields: Collection[str] | None = N
     return partial(_read_each, read_row, places=places, fields=fields)
 
 
+def _read_metrics(
+    read_row: Callable[..., OutputEntry],
+    list_metrics: Callable[[Mapping[str, Any]], Iterator[str]],
+    path: Path,
+) -> Iterator[OutputEntry]:
+    """Yield the entry of each row of a table, read by the metrics that any of its rows has.
+
+    pandas writes a metric that failed as a cell without a value.
+    """
+    rows = (row.value for row in iterate_rows(path) if not isinstance(row.value, LoadError))
+    metrics = dict.fromkeys(name for row in rows for name in list_metrics(row))
+    return _read_each(partial(read_row, metrics), path)
+
+
 def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
     file = str(path)
     # What is null in a table is absent from its rows.
@@ -441,7 +455,7 @@ FORMATS = (
         "a results table of MLflow",
         _TABLES,
         score_tables.is_mlflow_row,
-        _by_row(score_tables.read_mlflow_row),
+        partial(_read_metrics, score_tables.read_mlflow_row, score_tables.list_mlflow_metrics),
         "MLflow",
         files=".json, .jsonl, .csv",
         has_verdicts=True,
@@ -451,7 +465,7 @@ FORMATS = (
         "a results table of Ragas",
         _TABLES,
         score_tables.is_ragas_row,
-        _by_row(score_tables.read_ragas_row),
+        partial(_read_metrics, score_tables.read_ragas_row, score_tables.list_ragas_metrics),
         "Ragas",
         files=".json, .jsonl, .csv",
         has_verdicts=True,

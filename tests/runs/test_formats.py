@@ -27,7 +27,7 @@ from evalstore.documents import write_yaml
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
 from evalstore.model.measures import Measures
-from evalstore.runs import MissingOutput, read_outputs
+from evalstore.runs import MissingOutput, StoredOutput, read_outputs
 from evalstore.runs.formats import FORMATS, detect_format, find_format
 from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.packed import zstd
@@ -585,6 +585,42 @@ def test_nan_where_no_output_is_matters_to_nobody(file: str, tmp_path: Path) -> 
     path.write_bytes(to_lines(*rows) if file.endswith("l") else json.dumps({"results": rows}).encode())
     assert [getattr(one, "output", None) is not None for one in read_outputs(path)] == [True, True]
     assert [one.row.score for one in open_record(path, SeriesFilter())[1]] == [1, 0]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [
+        ("g.csv", to_csv(RAGAS, ["0", "?", A, "", "1.0", "1"], ["1", "?", B, "", "", "0"], ["2", "?", B, "", "inf", "nan"])),
+        ("g.json", json.dumps([
+            {"user_input": "?", "response": A, "faithfulness": 1.0, "own": 1},
+            {"user_input": "?", "response": B, "own": 0},
+            {"user_input": "?", "response": B, "faithfulness": NAN, "own": NAN, "note": "text"},
+        ]).encode()),
+        ("m.csv", to_csv(
+            ["response", "a/value", "b/value"], [A, "yes", "1"], [B, "", "0"], [B, "", ""]
+        )),
+    ],
+)  # fmt: skip
+def test_a_metric_that_gave_no_number_is_unscored_and_not_absent(file: str, data: bytes, tmp_path: Path) -> None:
+    """pandas writes it as an empty cell of CSV and as NaN of JSON: the rest may not pass for the whole."""
+    path = tmp_path / file
+    path.write_bytes(data)
+    run, rows = open_record(path, None)
+    verdicts = [[check.verdict.value for check in one.row.checks] for one in rows]
+    assert verdicts == [["pass", "pass"], ["unscored", "fail"], ["unscored", "unscored"]]
+    assert (run.coverage.graded, run.coverage.asked) == (3, 6)
+
+
+def test_two_columns_of_one_name_are_read_where_they_agree(tmp_path: Path) -> None:
+    path = tmp_path / "o.csv"
+    path.write_bytes(b"id,output,output\na,x,x\nb,x,y\nc,,z\n")
+    same, other, one = read_outputs(path)
+    assert isinstance(other, MissingOutput)
+    assert other.reason == "line 3 cannot be read: it has two values in columns called 'output'"
+    assert [found.output.text for found in (same, one) if isinstance(found, StoredOutput)] == ["x", "z"]
 
 
 def test_a_broken_record_of_a_table_is_one_row(tmp_path: Path) -> None:

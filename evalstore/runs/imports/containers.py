@@ -24,6 +24,7 @@ from evalstore.runs.imports.inspect_archive import open_archive
 from evalstore.runs.imports.row_item import parse_lenient_object, read_item
 from evalstore.runs.packed import open_unpacked
 from evalstore.runs.row_formats import is_text_format, read_lines
+from evalstore.text import make_excerpt
 
 ARCHIVE, OBJECT, ARRAY, EMPTY = "archive", "object", "array", "empty"
 CSV, YAML, UTF_16, PARQUET, OTHER = "csv", "yaml", "utf-16", "parquet", "other"
@@ -200,8 +201,19 @@ def _read_table(path: Path) -> Iterator[SourceRow]:
             sentence = "it has more values than the table has columns"
             yield SourceRow(place, LoadError(sentence, place=place))
         else:
-            pairs = zip(names, record, strict=False)
-            yield SourceRow(place, {name: value for name, value in pairs if value})
+            yield SourceRow(place, _read_cells(names, record, place))
+
+
+def _read_cells(
+    names: Sequence[str], record: Sequence[str], place: Place
+) -> Mapping[str, Any] | LoadError:
+    """Return the cells that are not empty by their columns, of which two may have one name."""
+    row: dict[str, str] = {}
+    for name, value in zip(names, record, strict=False):
+        if value and row.setdefault(name, value) != value:
+            sentence = f"it has two values in columns called '{make_excerpt(name, 60)}'"
+            return LoadError(sentence, place=place)
+    return row
 
 
 def _find_delimiter(head: str) -> str:

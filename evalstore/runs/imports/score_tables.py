@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -91,21 +91,42 @@ def read_split_table(path: Path) -> Iterator[OutputEntry]:
                             LoadError("it has not a value for each column", place=place)
                         )
                     else:
-                        yield read_mlflow_row(row, place, number)
+                        yield read_mlflow_row((), row, place, number)
             else:
                 stream.skip()
 
 
-def read_mlflow_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
-    """Return one row: a check for each column `NAME/value`, `NAME/score` or `NAME/v1/score`."""
-    return _read_row(row, place, number, list(_list_mlflow_checks(row)))
+def read_mlflow_row(
+    metrics: Collection[str], row: Mapping[str, Any], place: Place, number: int
+) -> OutputEntry:
+    """Return one row: a check for each column `NAME/value`, `NAME/score` or `NAME/v1/score`.
+
+    A cell of CSV without a value is not in its row: of the `metrics` it has no score.
+    """
+    complete = {**dict.fromkeys(metrics), **row}
+    return _read_row(row, place, number, list(_list_mlflow_checks(complete)))
 
 
-def read_ragas_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
-    """Return one row: a check for each column that Ragas does not take its questions from."""
-    scores = {name: read_score(row[name]) for name in row if name not in _RAGAS_OWN}
-    graded = [name for name in scores if scores[name] is not None or row[name] is None]
-    checks = [make_check(name, scores[name], engine="ragas") for name in graded]
+def list_mlflow_metrics(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the columns in which a scorer of MLflow said something of a row."""
+    expected = _list_expectations(row.get("assessments"))
+    for name, value in row.items():
+        if name.endswith(_SCORES) and name.rpartition("/")[0] not in expected and value is not None:
+            yield name
+
+
+def list_ragas_metrics(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the columns in which a metric of Ragas gave a row a number."""
+    for name, value in row.items():
+        if name not in _RAGAS_OWN and read_score(value) is not None:
+            yield name
+
+
+def read_ragas_row(
+    metrics: Collection[str], row: Mapping[str, Any], place: Place, number: int
+) -> OutputEntry:
+    """Return one row: a check for each metric, without a score where its cell has no number."""
+    checks = [make_check(name, read_score(row.get(name)), engine="ragas") for name in metrics]
     return _read_row(row, place, number, checks)
 
 
