@@ -161,7 +161,7 @@ def _count_rules(findings: Sequence[DiffFinding]) -> str:
     counts = Counter(finding.rule for finding in findings)
     named = [f"{rule} ({count:,})" if count > 1 else rule for rule, count in counts.most_common(4)]
     more = len(counts) - len(named)
-    return ", ".join([*named, *([f"{more:,} more rules"] if more else [])])
+    return ", ".join([*named, *([count_noun(more, "more rule")] if more else [])])
 
 
 def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparability:
@@ -341,7 +341,11 @@ class _SharedQuestions:
         """
         if self.other_reference:
             share = Fraction(self.other_reference, self.count)
-            reason = f"{self.other_reference:,} questions have another expected answer"
+            reason = (
+                f"{count_noun(self.other_reference, 'question')} "
+                f"{'has' if self.other_reference == 1 else 'have'} other references, or other "
+                "values of checks"
+            )
             bound = share if share < 1 else None
             yield ComparedPart("references", ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
 

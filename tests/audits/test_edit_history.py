@@ -177,6 +177,9 @@ def test_an_edit_of_what_a_check_takes_from_the_question_is_the_datasets_with_it
     )
     assert (cause.source.origin.author, cause.share) == ("Ines", dataset.share)
     assert dataset.share < 0
+    unmoved = answers("b", one="fine", two="fine")
+    still = repo.audit(*(repo.score(f"dataset/small@{version}.0.0", unmoved) for version in (1, 2)))
+    assert still.sentence == "The score did not move, although values of checks changed."
     rubric = factor(repo.audit(runs[1], runs[2]), "rubric")
     assert [(one.source.origin.author, one.share) for one in rubric.causes] == [("Zoe", rubric.share)]
     assert rubric.share > 0

@@ -26,12 +26,10 @@ FACTOR_PHRASES = {
     FactorName.RUBRIC: "the rubric",
     FactorName.JUDGE: "the judge",
     FactorName.JUDGE_SERVICE: "the judge service",
-    FactorName.DATASET: "changed references",
     FactorName.INPUT: "changed questions",
 }
-FACTOR_NAMES = {
+_FACTOR_NAMES = {
     **FACTOR_PHRASES,
-    FactorName.DATASET: "references",
     FactorName.INPUT: "questions",
     FactorName.OUTPUTS: "outputs",
 }
@@ -145,13 +143,19 @@ def name_factor(factor: Factor) -> str:
 
 
 def _word_name(name: FactorName, factor: Factor) -> str:
-    if (
-        name is FactorName.DATASET
-        and factor.causes
-        and all(VALUE_RULE in one.source.rules for one in factor.causes)
-    ):
-        return "changed values of checks"
+    if name is FactorName.DATASET:
+        return f"changed {name_subject(name, factor)}"
     return FACTOR_PHRASES.get(name, "the outputs")
+
+
+def name_subject(name: FactorName, factor: Factor) -> str:
+    """Return what a factor is about; of a dataset's edits, what they changed, as far as known."""
+    if name is not FactorName.DATASET:
+        return _FACTOR_NAMES[name]
+    are_values = {VALUE_RULE in one.source.rules for one in factor.causes}
+    if len(are_values) != 1:
+        return "references or values of checks"
+    return "values of checks" if are_values.pop() else "references"
 
 
 def name_own(audit: Audit) -> str:

@@ -17,7 +17,6 @@ from evalstore.audits.values import (
     Lines,
 )
 from evalstore.audits.wording.factors import (
-    FACTOR_NAMES,
     FACTOR_PHRASES,
     describe_cancelled,
     describe_noise,
@@ -25,6 +24,7 @@ from evalstore.audits.wording.factors import (
     describe_shown,
     name_change,
     name_factor,
+    name_subject,
     sort_joint,
 )
 from evalstore.audits.wording.gaps import describe_empty_checks, describe_unscored, has_much_emptied
@@ -122,7 +122,7 @@ def _word_change_of(factor: Factor) -> str:
 
     It moved questions up and down alike, or none of them.
     """
-    name = join_phrases([FACTOR_NAMES[one] for one in factor.members])
+    name = join_phrases([name_subject(one, factor) for one in factor.members])
     if not factor.moved and (cancelled := describe_cancelled(factor.causes)):
         return f"{name} changed ({cancelled})"
     return (
