@@ -57,6 +57,7 @@ from evalstore.store.tags import find_last_release
 
 _NO_CASE = "no case of {} needs it any more"
 _NO_SUITE = "its source {} is gone"
+_REFUSED = "its source {} was refused, so it stays as it was"
 
 
 def list_orphans(
@@ -84,6 +85,20 @@ def list_orphans(
         for artifact in {item.name: item for item in (suite, *_list_parts(stored, suite))}.values():
             if artifact.name not in claimed and not artifact.is_removed:
                 yield PlannedFile(artifact.path, FileState.ORPHAN, reason)
+
+
+def list_stranded(
+    stored: StoredArtifacts, claimed: Container[str], results: Iterable[SourceResult]
+) -> Iterator[PlannedFile]:
+    """Yield what was migrated before from files that are now refused as a whole: it stays."""
+    refused = {result.source.file for result in results if not result.source.target}
+    for suite in stored.suites:
+        if suite.origin.file in refused:
+            reason = _REFUSED.format(suite.origin.file)
+            parts = _list_parts(stored, suite)
+            for artifact in {item.name: item for item in (suite, *parts)}.values():
+                if artifact.name not in claimed and not artifact.is_removed:
+                    yield PlannedFile(artifact.path, FileState.KEPT, reason)
 
 
 def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[StoredArtifact]:
@@ -281,6 +296,7 @@ def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) 
             read_sources(options.watch(sources), replace(context, plan=plan)), root, stage
         )
         files += list_orphans(stored, places, gone, claimed, results)
+        files += list_stranded(stored, claimed, results)
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(
             options.dialect, {result.source.format for result in results} - {None}, known_tables

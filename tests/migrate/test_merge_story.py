@@ -475,3 +475,16 @@ def test_a_suite_of_one_nameless_question_keeps_its_suite_when_its_text_is_edite
     # Another question in a file of the same name is another suite.
     source.write_text(json.dumps([{"prompt": "Which is the largest lake?", "assertions": ["Is short."]}]))
     assert "new" in {str(file.state) for file in migrate(source, into=tmp_path / "store").files}
+
+
+@pytest.mark.parametrize("text", ['{"skill_name": "forms", "evals": 7}', '{"skill_name": "forms", "ev'])
+def test_what_came_from_a_source_that_is_refused_now_is_said_to_stay(
+    text: str, cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_suite(tmp_path, "forms", "alpha")
+    write_suite(tmp_path, "views", "one")
+    assert cli("migrate", "legacy", "--share", "suite").code == 0
+    (tmp_path / "legacy/forms/evals.json").write_text(text)
+    stays = ("kept", "its source legacy/forms/evals.json was refused, so it stays as it was")
+    assert list_states(cli) == {"datasets/forms.yaml": stays, "rubrics/forms.yaml": stays}
