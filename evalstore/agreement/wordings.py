@@ -39,8 +39,9 @@ from evalstore.model import (
     Verdict,
     find_check_pins,
 )
+from evalstore.model.judge import NO_REPLY
 from evalstore.runs import GradedRow
-from evalstore.scoring.judging import NO_REPLY, CallPlan, Judges, JudgeSession, open_session
+from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.statistics import Conclusion, bound_rate, estimate_change
 from evalstore.store import ArtifactStore
 

@@ -20,7 +20,6 @@ from evalstore.audits.stored_run import (
     StoredRun,
     read_judge_model,
     read_strictness,
-    require_own_mean,
 )
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording.gaps import describe_pairs
@@ -30,7 +29,6 @@ from evalstore.model import parse_ref
 from evalstore.release.changes.comparison import compare_by_rules
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import Judges, open_session
-from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import count_noun, make_excerpt
 from evalstore.versions import Bump
@@ -400,13 +398,13 @@ def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterato
 
 
 def _count_scored(stored: StoredRun) -> int:
-    """Return how many questions of a run have a score; its aggregate must say the same mean."""
-    scores = ExactMean()
+    """Return how many questions of a run have a score; its aggregate must agree with them."""
+    count, review = 0, stored.open_review()
     for row in stored.rows.values():
-        if row.score is not None:
-            scores.add(row.score)
-    require_own_mean(stored.run, scores.compute_mean())
-    return scores.count
+        review.add(row)
+        count += row.score is not None
+    review.require_agreement()
+    return count
 
 
 def _read_words(row: GradedRow) -> list[str]:

@@ -40,7 +40,6 @@ from evalstore.audits.stored_run import (
     make_disjoint_error,
     read_judge_model,
     read_strictness,
-    require_own_mean,
 )
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import (
@@ -60,9 +59,11 @@ from evalstore.checks import find_check_kind
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
+from evalstore.model.judge import NO_REPLY
 from evalstore.runs import GradedRow, Run
+from evalstore.runs.aggregate_review import AggregateReview
 from evalstore.runs.output_likeness import LikenessCounter, list_likeness_notes
-from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
+from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean, UndeclaredGroups
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
@@ -237,6 +238,7 @@ class AuditJob:
     b: StoredRun = field(init=False)
     # Of run A and run B where judges have a part in some score.
     noise: tuple[JudgeNoiseReader, ...] = ()
+    reviews: tuple[AggregateReview, AggregateReview] = field(init=False)
     sums: PairSums = field(default_factory=PairSums)
     totals: AuditTotals = field(init=False)
     notes: RunNotes = field(default_factory=RunNotes)
@@ -256,6 +258,7 @@ class AuditJob:
 
     def __post_init__(self) -> None:
         self.a, self.b = self.attributor.a, self.attributor.b
+        self.reviews = self.a.open_review(), self.b.open_review()
         self.totals = AuditTotals(has_slices=bool(self.slicer and self.slicer.has_places))
 
     def build_audit(self, *, allow_drift: bool) -> Audit:
@@ -268,6 +271,9 @@ class AuditJob:
                     self.attributor.add_evidence(pair)
         for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
             self.notes.add_outputs((pair.old, pair.new))
+            for review, row in zip(self.reviews, (pair.old, pair.new), strict=True):
+                if row is not None:
+                    review.add(row)
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 self._add_question(pair, (pair.old, pair.new))
             else:
@@ -280,6 +286,8 @@ class AuditJob:
             raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
             raise _make_drift_error(self.drift)
+        for review in self.reviews:
+            review.require_agreement()
         found = self._sum_up()
         found = replace(
             found,
@@ -489,15 +497,10 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
 
 
 def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
-    """Return what a run came to.
-
-    Raises `RefusedError` where its aggregate says otherwise than its rows.
-    """
-    score = sums.scores.compute_mean()
-    require_own_mean(run, score)
+    """Return what a run came to."""
     return RunSide(
         run=str(run.path),
-        score=score or _ZERO,
+        score=sums.scores.compute_mean() or _ZERO,
         passes=sums.passes.compute_mean() or _ZERO,
         questions=questions,
         scored=sums.scores.count,

@@ -425,9 +425,8 @@ def _build_stored_run(
         source,
         dataset=_build_used(dataset),
         rubrics=tuple(map(_build_used, resolved.values())),
-        score=None,
     )
-    bare = StoredRun(run, named, finder.find_release(dataset), rubrics, known)
+    bare = StoredRun(run, named, finder.find_release(dataset), rubrics, known, is_inferred=True)
     results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -34,11 +33,13 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.judge import NO_REPLY
 from evalstore.model.question_ids import build_names, match_contents, match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
+from evalstore.runs.aggregate_review import AggregateReview
 from evalstore.runs.row_index import RowIndex, make_doubled_error
-from evalstore.runs.values import describe_contradiction, merge_samples
-from evalstore.scoring.judging import NO_REPLY, JudgeSession
+from evalstore.runs.values import merge_samples
+from evalstore.scoring.judging import JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.store.rows import list_renames
 from evalstore.versions import find_version
@@ -73,6 +74,7 @@ class StoredRun:
     It has its rows by id, its rubrics by reference, and all questions of its dataset by id. Rows
     and questions are read when they are asked for, so that only one of each needs to be in memory.
     `paired` are the questions that have the ids of the other run here, in place of their own.
+    `is_inferred`: it recorded no versions, and these are the ones that give its scores again.
     """
 
     run: Run
@@ -81,6 +83,11 @@ class StoredRun:
     rubrics: Mapping[str, RunRubric]
     questions: Mapping[str, Question]
     paired: PairsByInput = NO_PAIRS
+    is_inferred: bool = False
+
+    def open_review(self) -> AggregateReview:
+        """Return what holds its aggregate against its rows, to which none is added yet."""
+        return AggregateReview(replace(self.run, dataset=None) if self.is_inferred else self.run)
 
     def find_rubric_name(self, id_: str) -> str:
         """Return `rubric/<id>` of what graded a question; empty where the run does not say."""
@@ -117,13 +124,6 @@ def _require_dataset(run: Run) -> UsedArtifact:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     return run.dataset
-
-
-def require_own_mean(run: Run, mean: Fraction | None) -> None:
-    """Raise `RefusedError` where an aggregate says another mean than its rows have."""
-    if problem := describe_contradiction(run, mean):
-        hint = "the aggregate does not match its rows; score the outputs again"
-        raise RefusedError(problem, hint=hint)
 
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:

@@ -47,15 +47,13 @@ from evalstore.model import (
 )
 from evalstore.model.check_schemas import load_check_schema
 from evalstore.model.measures import read_measures
-from evalstore.model.outcome import MissingSetting, grade_error
+from evalstore.model.outcome import QUESTION_BROKEN, MissingSetting, grade_error
 from evalstore.model.question_params import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
-# The reasons of every check of an output, or of a question, that is not graded: no policy for
-# errors makes a score.
+# The reason of every check of an output that is not graded.
 OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
-QUESTION_BROKEN = "the question cannot be graded: "
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 

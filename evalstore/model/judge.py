@@ -147,6 +147,12 @@ class JudgeReply:
     setting: MissingSetting | None = field(default=None, compare=False)
 
 
+# The reply of a judge that nobody asked, and of which no reply is kept.
+NO_REPLY = JudgeReply(
+    problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT
+)
+
+
 def read_judge(value: Mapping[str, Any]) -> Judge:
     """Read a judge from its mapping; `ValueError` where its replies could not be read."""
     for key, (type_, word) in _TYPES.items():

@@ -22,6 +22,9 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 # The share that may fail to be graded before there is no score, and no answer.
 MAX_UNGRADED = Fraction(2, 100)
+# Begins the reason of every check of a question that is not graded: no policy for errors makes a
+# score of it.
+QUESTION_BROKEN = "the question cannot be graded: "
 # The end of the name of an engine that only approximates its contract.
 APPROXIMATE = "(approximate)"
 

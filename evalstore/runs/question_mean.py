@@ -1,14 +1,12 @@
-"""The exact mean of a question over its samples, and of a run's rows; does no I/O."""
+"""The exact mean of a question over its samples; does no I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.model import Verdict
-from evalstore.statistics import ExactMean
 
 _ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 Outcome = tuple[Fraction | None, Verdict]
@@ -43,32 +41,3 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
         sum((score for score, _ in scored), Fraction(0)) / len(scored),
         Fraction(passed, len(scored)),
     )
-
-
-@dataclass(slots=True)
-class RowsMean:
-    """The mean of a run's questions, of its rows in any order.
-
-    `has_samples`: a question may have several rows, which are kept until the end.
-    """
-
-    has_samples: bool
-    _mean: ExactMean = field(default_factory=ExactMean)
-    _outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
-
-    def add(self, question: str, outcome: Outcome) -> None:
-        """Count one more output to a question."""
-        if self.has_samples:
-            self._outcomes.setdefault(question, []).append(outcome)
-        elif outcome[0] is not None:
-            self._mean.add(outcome[0])
-
-    def compute(self) -> Fraction | None:
-        """Return the mean of what was added; None where nothing has a score."""
-        means = (compute_question_mean(found).score for found in self._outcomes.values())
-        total = ExactMean()
-        total.add_all(self._mean)
-        for mean in means:
-            if mean is not None:
-                total.add(mean)
-        return total.compute_mean()

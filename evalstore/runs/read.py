@@ -15,7 +15,7 @@ from evalstore.documents import LINE_LIMIT, read_leading_value
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output, Verdict
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
-from evalstore.runs.eee_write import PASS_RATE, SCORE
+from evalstore.runs.eee_write import PASS_RATE, SCORE, format_exact_score, write_score
 from evalstore.runs.graded_rows import BareRow, read_bare_row, read_graded_row
 from evalstore.runs.record_fields import (
     explain_shape_errors,
@@ -200,7 +200,12 @@ def _result_score(result: Mapping[str, Any]) -> Fraction | None:
         # The schema of 0.0.1 has it as a text.
         return Fraction(found) if isinstance(found, str) and _DECIMAL.fullmatch(found) else None
     if "evalstore_score" in (details := get_mapping(found, "details")):
-        return parse_exact_score(details["evalstore_score"])
+        exact = parse_exact_score(details["evalstore_score"])
+        # The number is what other programs read of it.
+        if read_number(found["score"]) != Fraction(repr(write_score(exact))):
+            told = format_exact_score(exact) or "none"
+            raise ValueError(f"its score {found['score']} contradicts its exact score, {told}")
+        return exact
     score = read_number(found["score"])
     return None if score == UNKNOWN and not _allows_minus_one(result["metric_config"]) else score
 

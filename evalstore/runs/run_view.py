@@ -10,11 +10,11 @@ from pathlib import Path
 
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
+from evalstore.runs.aggregate_review import AggregateReview
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.series_filter import SeriesFilter
-from evalstore.runs.question_mean import RowsMean
 from evalstore.runs.records import open_record
-from evalstore.runs.values import GradedRow, Run, describe_contradiction
+from evalstore.runs.values import GradedRow, Run
 from evalstore.statistics import CorrectedShare, Rate
 from evalstore.text import make_excerpt, suggest_known
 
@@ -89,10 +89,10 @@ class RunReader:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
         # Another tool may have kept what it said of each check, and not the output.
         rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
-        mean = RowsMean(has_samples=self.run.outputs != self.run.questions)
+        review = AggregateReview(self.run)
         for self.total, one in enumerate(rows, 1):
             row = one.row
-            mean.add(row.id, (row.score, row.verdict))
+            review.add(row)
             self.stored += one.is_stored
             questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
             checks |= dict.fromkeys(check.id for check in row.checks)
@@ -104,7 +104,7 @@ class RunReader:
             yield row
         _require_name("question", self.choice.question, questions, self.run)
         _require_name("check", self.choice.check, checks, self.run)
-        if problem := describe_contradiction(self.run, mean.compute()):
+        if problem := review.describe_contradiction():
             self.run = replace(self.run, notes=(*self.run.notes, problem))
 
     def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:

@@ -450,15 +450,6 @@ class Run(PageValue):
         return self.score is None and self.failed_gradings > 0 and not self.series
 
 
-def describe_contradiction(run: Run, mean: Fraction | None) -> str:
-    """Return how the aggregate of one of evalstore's own runs contradicts its rows' mean, if so."""
-    recorded = run.rest_score if run.is_withheld else run.score
-    if run.dataset is None or recorded in {None, mean}:
-        return ""
-    average = "none of its rows has a score" if mean is None else f"its rows average to {mean}"
-    return f"{run.path} says {recorded}, but {average}"
-
-
 def withhold_score(run: Run, most: Fraction) -> Run:
     """Return a run without its score where more than the share `most` of its gradings failed.
 

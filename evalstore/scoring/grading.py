@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 from evalstore.checks import CheckContext, find_check_kind, find_inner_ref, prepare_rubric
-from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError, RefError, RefusedError, SchemaError
 from evalstore.lint.use import check_usable
@@ -34,6 +33,7 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.measures import NO_MEASURES
+from evalstore.model.outcome import QUESTION_BROKEN
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.scoring.judging import Judges, JudgeSession, open_session

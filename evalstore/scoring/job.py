@@ -33,6 +33,7 @@ from evalstore.runs import (
     read_outputs,
     write_run,
 )
+from evalstore.runs.tally import RunTally
 from evalstore.runs.values import withhold_score
 from evalstore.scoring.grading import (
     ArtifactResolver,
@@ -47,7 +48,6 @@ from evalstore.scoring.judging import CallPlan
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
 from evalstore.scoring.options import ScoringOptions
 from evalstore.scoring.run_record import JudgeRecord, UsedReferences, finish_run
-from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.revisions import find_head
@@ -156,7 +156,7 @@ class ScoringJob:
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
         matcher = OutputMatcher(str(self.samples), self.questions, by_input=self.options.by_input)
-        return matcher, RunTally(QuestionSums(self.questions.count))
+        return matcher, RunTally()
 
 
 def grade_match(match: OutputMatch, resolver: ArtifactResolver, rubric: str | None) -> GradedRow:

@@ -11,10 +11,10 @@ from evalstore.errors import Place, RefusedError
 from evalstore.model import Kind
 from evalstore.model.outcome import APPROXIMATE, MissingSetting
 from evalstore.runs import Run, UsedArtifact
+from evalstore.runs.tally import RunTally
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.scoring.judging import JudgeSession, JudgeUsage
 from evalstore.scoring.matching import OutputMatcher
-from evalstore.scoring.tally import RunTally
 from evalstore.text import make_excerpt
 
 Pins = tuple[UsedArtifact, ...]

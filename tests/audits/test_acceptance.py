@@ -15,8 +15,8 @@ from evalstore.audits.wording.answer import write_answer
 from evalstore.audits.wording.points import format_points
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
+from evalstore.model.judge import NO_REPLY
 from evalstore.report import render
-from evalstore.scoring.judging import NO_REPLY
 from tests.audits.conftest import Desk, factor, rate
 
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["foo"]}

@@ -228,7 +228,7 @@ def test_an_aggregate_that_contradicts_its_rows_is_refused(desk: Desk) -> None:
     desk.dataset("1.0.0", 2)
     a, b = (desk.score("1.0.0", ["ok", "foo"], name) for name in "ab")
     b.path.write_text(b.path.read_text().replace('"evalstore_score": "1/2"', '"evalstore_score": "1"'))
-    with pytest.raises(RefusedError, match="its rows average to 1/2"):
+    with pytest.raises(RefusedError, match="its score says 1, its rows give 1/2"):
         compare_records(a.path, b.path)
 
 

@@ -14,7 +14,10 @@ import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.report import render
-from evalstore.runs import Run
+from evalstore.runs import Run, read_rows, read_run
+from evalstore.runs.eee_aggregate import format_aggregate
+from evalstore.runs.run_view import RowChoice, view_run
+from evalstore.runs.tally import RunTally
 from evalstore.scoring.judging import Judges
 from tests.audits.conftest import factor
 
@@ -53,12 +56,16 @@ def released(repo: Any) -> Any:
 
 
 def edit_row(run: Run, id_: str, **details: Any) -> None:
-    """Change what a row of a stored run says of itself."""
+    """Change what a row of a stored run says of itself, and its aggregate to agree with that."""
     rows = [json.loads(line) for line in run.samples.read_text().splitlines()]
     for row in rows:
         if row["sample_id"] == id_:
             row["metadata"] |= details
     run.samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tally = RunTally()
+    for number, row in enumerate(read_rows(run)):
+        tally.add(row, number)
+    run.path.write_text(json.dumps(format_aggregate(tally.fill_sums(run))))
 
 
 def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, answers: Answers) -> None:
@@ -124,7 +131,8 @@ def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answe
     checks = json.loads(json.loads(b.samples.read_text().splitlines()[0])["metadata"]["evalstore_checks"])
     checks[0] |= {"score": "1", "verdict": "pass"}
     edit_row(b, "one", evalstore_checks=json.dumps(checks), evalstore_score="1")
-    forged = replace(b, score=Fraction(1))
+    forged = read_run(b.path)
+    assert forged.score == 1
     with pytest.raises(RefusedError, match=r"1 recorded result is not reproduced: B one: calm was 1 \(pass\), is 0"):
         released.audit(a, forged)
     found = released.audit(a, forged, allow_drift=True)
@@ -154,17 +162,60 @@ def test_rows_of_another_run_are_refused_where_runs_are_compared_and_said_where_
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
     b = released.score("dataset/small@1.0.0", answers("b", one="please", two="please"), "n")
     b.samples.write_bytes(a.samples.read_bytes())
-    problem = f"{b.path} says 1, but its rows average to 3/4"
+    problem = f"{b.path}: its score says 1, its rows give 3/4"
     with pytest.raises(RefusedError, match=re.escape(problem)):
         released.audit(a, b)
     ran = cli("comparable", a.path, b.path, cwd=released.root)
     assert ran.code == 3
     assert problem in " ".join(ran.err.split())
     shown = cli("show", b.path, "--format", "json", cwd=released.root)
-    assert json.loads(shown.out)["notes"][-1] == problem
+    assert json.loads(shown.out)["notes"][-1].startswith(problem)
     page = cli("show", b.path, "--failed", "--format", "html", cwd=released.root)
-    assert "but its rows average to 3/4" in page.out
-    assert "average to" not in cli("show", a.path, cwd=released.root).out
+    assert "its score says 1, its rows give 3/4" in page.out
+    assert "its rows give" not in cli("show", a.path, cwd=released.root).out
+
+
+# By what an aggregate is made to say: how it is changed, and what is then said of it.
+DOCTORED = {
+    "pass_rate": ({"pass_rate": Fraction(9, 10)}, "its pass_rate says 9/10, its rows give 1/2"),
+    "scored": ({"scored": 3}, "its scored says 3, its rows give 2"),
+    "unscored": ({"unscored": 3}, "its unscored says 3, its rows give 0"),
+    "outputs": ({"outputs": 7}, "its outputs says 7, its rows give 2"),
+    "without_output": ({"without_output": 5}, "its without_output says 5, its rows give 1"),
+    "no score": ({"score": None}, "its score says none, its rows give 3/4"),
+    "no check": ({"checks": {}}, "its mean of calm says none, its rows give 1"),
+    **{
+        f"a check's {name}": ({"checks.calm": {name: value}}, f"its {name} of calm says {said}, its rows give {real}")
+        for name, value, said, real in [
+            ("mean", Fraction(1, 3), "1/3", "1"),
+            ("mean", None, "none", "1"),
+            ("scored", 3, "3", "2"),
+            ("fail", 2, "2", "0"),
+            ("unscored", 1, "1", "0"),
+            ("errors", 1, "1", "0"),
+            ("error_ids", ("one",), "one", "none"),
+            ("partial", 1, "1", "0"),
+            ("hollow", 1, "1", "0"),
+            ("left_out", 1, "1", "0"),
+        ]
+    },
+}
+
+
+def test_no_number_of_an_aggregate_is_believed_against_its_rows(released: Any, answers: Answers) -> None:
+    run = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
+    for change, problem in DOCTORED.values():
+        found = run
+        for key, value in change.items():
+            name, _, check = key.partition(".")
+            of_checks = {**run.checks, check: replace(run.checks[check], **value)} if check else value
+            found = replace(found, **{name: of_checks})
+        run.path.write_text(json.dumps(format_aggregate(found)))
+        assert problem in view_run(run.path, RowChoice()).run.notes[-1]
+        with pytest.raises(RefusedError, match=re.escape(problem)):
+            released.audit(run.path, run.path)
+    run.path.write_text(json.dumps(format_aggregate(run)))
+    assert view_run(run.path, RowChoice()).run.notes == run.notes
 
 
 def test_samples_in_any_order_are_the_mean_of_their_questions(
@@ -176,7 +227,7 @@ def test_samples_in_any_order_are_the_mean_of_their_questions(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = released.score("dataset/small@1.0.0", path)
     assert run.outputs > run.questions
-    assert "average to" not in cli("show", run.path, cwd=released.root).out
+    assert "its rows give" not in cli("show", run.path, cwd=released.root).out
 
 
 def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answers: Answers) -> None:

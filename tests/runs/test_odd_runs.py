@@ -64,6 +64,16 @@ def test_a_verdict_that_contradicts_its_score_is_refused(metadata: dict[str, str
         list(read_rows(run))
 
 
+@pytest.mark.parametrize(("score", "plain"), [("2/3", "0.9"), ("", "0.5"), ("1", "-1"), ("1/3", "null"), ("0", "1e99")])
+def test_a_score_that_contradicts_its_exact_one_is_refused(score: str, plain: str, written: Callable[..., Run]) -> None:
+    run = written()
+    value = json.loads(run.path.read_text(encoding="utf-8"))
+    value["evaluation_results"][0]["score_details"] = {"score": "PLAIN", "details": {"evalstore_score": score}}
+    run.path.write_text(json.dumps(value).replace('"PLAIN"', plain), encoding="utf-8")
+    with pytest.raises(LoadError, match="contradicts its exact score"):
+        read_run(run.path)
+
+
 FOREIGN: dict[str, Any] = {
     "schema_version": "0.2.0",
     "evaluation_id": "e",

@@ -19,7 +19,7 @@ from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.question_mean import compute_question_mean
-from evalstore.scoring.tally import QuestionSums
+from evalstore.runs.tally import QuestionSums
 from evalstore.store import ArtifactStore
 from tests.shared_data import find_shared
 
@@ -132,7 +132,7 @@ def mean(values: Iterable[Fraction | None]) -> Fraction | None:
 
 @given(st.lists(OUTCOMES, max_size=12))
 def test_sums_as_rows_come_are_those_over_whole_questions(outcomes: list[tuple[int, Any]]) -> None:
-    counted = QuestionSums(4)
+    counted = QuestionSums()
     for number, outcome in outcomes:
         counted.add(number, outcome)
     sums = counted.compute_totals()

@@ -28,6 +28,7 @@ from evalstore.model import CheckResult, Verdict, has_failed_check
 from evalstore.model.question import drop_blanks
 from evalstore.model.question_ids import build_names, match_contents
 from evalstore.runs import Run
+from evalstore.runs.aggregate_review import AggregateReview
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.entry import Series
 from evalstore.runs.imports.series_filter import SeriesFilter
@@ -343,6 +344,7 @@ def _name_answer(key: _Key) -> str:
 
 def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
     rows: dict[_Key, _RecordRow] = {}
+    review = AggregateReview(run)
     summaries = IdentityCache(_summarize_checks)  # runs have few different results
     for row, is_stored, digest in found:
         key = row.id, row.sample
@@ -353,6 +355,7 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
                 f"{run.samples} gives {row.id} the score {float(row.score):g}",
                 hint="two records are compared on a scale from 0 to 1",
             )
+        review.add(row)
         output = digest or (row.output_digest if is_stored else "")
         asked = row.input if row.asked is None else row.asked
         contents: tuple[Any, ...] = asked, row.reference, output, row.rubric_digest or row.rubric
@@ -368,6 +371,7 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
             contents=tuple(hash(one) if one else None for one in contents),
             asked=str(hash(drop_blanks(asked))) if asked else "",
         )
+    review.require_agreement()
     return rows
 
 
@@ -406,10 +410,7 @@ def _note_emptied(emptied: Mapping[tuple[str, str], int], pairs: int) -> Iterato
 
 
 def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
-    """Return the means of a whole record.
-
-    Raises `RefusedError` where its aggregate says otherwise than its rows.
-    """
+    """Return the means of a whole record."""
     outcomes: dict[str, list[Outcome]] = {}
     for (id_, _), row in rows.items():
         outcomes.setdefault(id_, []).append((row.score, row.verdict))

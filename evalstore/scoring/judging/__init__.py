@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from evalstore.scoring.judging.reply_cache import ReplyCache
     from evalstore.scoring.judging.response import REFUSAL_FINISH
     from evalstore.scoring.judging.session import (
-        NO_REPLY,
         Judges,
         JudgeSession,
         JudgeUsage,
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "NO_REPLY",
     "REFUSAL_FINISH",
     "CallGroup",
     "CallPlan",
@@ -43,6 +41,6 @@ __getattr__ = import_lazily(
         ".endpoint": ("Endpoint",),
         ".reply_cache": ("ReplyCache",),
         ".response": ("REFUSAL_FINISH",),
-        ".session": ("NO_REPLY", "JudgeSession", "JudgeUsage", "Judges", "open_session"),
+        ".session": ("JudgeSession", "JudgeUsage", "Judges", "open_session"),
     },
 )

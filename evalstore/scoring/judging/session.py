@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalstore.errors import RefusedError, UsageError, require_types
 from evalstore.model import JudgeCall, JudgeReply
-from evalstore.model.outcome import MissingSetting
+from evalstore.model.judge import NO_REPLY
 from evalstore.scoring.judging.call_queue import CallPlan, CallQueue
 from evalstore.text import make_printable
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:  # most sessions ask nobody, and find no reply to look up
 
 _Graded = TypeVar("_Graded")
 _CACHE = "evalstore/replies.db"  # in the git directory
-
-NO_REPLY = JudgeReply(
-    problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT
-)
 
 # Called with the plan before the first call; what it opens is called with every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]

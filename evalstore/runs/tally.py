@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-from evalstore.checks.evaluate import QUESTION_BROKEN
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
-from evalstore.model.outcome import MissingSetting
-from evalstore.runs import CheckSummary, Run
+from evalstore.model.judge import NO_REPLY
+from evalstore.model.outcome import QUESTION_BROKEN, MissingSetting
 from evalstore.runs.question_mean import Outcome, compute_question_mean
-from evalstore.scoring.judging import NO_REPLY
+from evalstore.runs.values import CheckSummary, Run
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
@@ -37,9 +36,8 @@ class QuestionTotals(NamedTuple):
 class QuestionSums:
     """The outcomes of the questions, each counted by number: runs have few different ones."""
 
-    size: int
     # By position of the question the number of its first outcome, from 1; 0 for none.
-    _first: array[int] = field(init=False)
+    _first: array[int] = field(default_factory=lambda: array("I"))
     _numbers: IdentityCache[int] = field(init=False)
     _known: dict[Outcome, int] = field(default_factory=dict)
     _outcomes: list[Outcome] = field(default_factory=list)
@@ -47,12 +45,13 @@ class QuestionSums:
     _several: dict[int, list[Outcome]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._first = array("I", bytes(array("I").itemsize * self.size))
         # Scores are known by their identity first, for exact fractions hash slowly.
         self._numbers = IdentityCache(self._number_outcome)
 
     def add(self, number: int, outcome: Outcome) -> None:
         """Add the outcome of one sample of the question at position `number`."""
+        while number >= len(self._first):
+            self._first.append(0)
         before = self._first[number]
         if not before:
             self._first[number] = position = self._numbers.find(*outcome)
@@ -190,7 +189,7 @@ class EqualResults:
 class RunTally:
     """All sums of a run so far; the samples of a question count as one, by their exact mean."""
 
-    questions: QuestionSums
+    questions: QuestionSums = field(default_factory=QuestionSums)
     outputs: int = 0
     checks: defaultdict[tuple[str, str], AnswerTally] = field(
         default_factory=lambda: defaultdict(AnswerTally)

@@ -8,7 +8,7 @@ import pytest
 
 from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.tally import QuestionSums, RunTally
+from evalstore.runs.tally import RunTally
 from evalstore.statistics import ExactMean
 
 EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})
@@ -54,14 +54,14 @@ def row(rubric: str, *checks: tuple[str, Fraction | None]) -> GradedRow:
     ],
 )
 def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[GradedRow], names: list[str]) -> None:
-    tally = RunTally(QuestionSums(3))
+    tally = RunTally()
     for number, row_ in enumerate(rows):
         tally.add(row_, number)
     assert list(tally.fill_sums(EMPTY).checks) == names
 
 
 def test_unscored_counts_in_no_mean() -> None:
-    tally = RunTally(QuestionSums(3))
+    tally = RunTally()
     for number, score in enumerate((Fraction(1), None, Fraction(1, 2))):
         tally.add(row("rubric/x@1.0.0", ("a", score)), number)
     run = tally.fill_sums(EMPTY)
@@ -71,7 +71,7 @@ def test_unscored_counts_in_no_mean() -> None:
 
 
 def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
-    tally = RunTally(QuestionSums(3))
+    tally = RunTally()
     for number, engine in enumerate(("b, c", "a", "a, b")):
         check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
         tally.add(row("rubric/x@1.0.0", ("x", Fraction(1)))._replace(checks=(check,)), number)
@@ -82,7 +82,7 @@ def test_sums_do_not_depend_on_how_often_the_same_results_come_again() -> None:
     drawn = random.Random(11)  # noqa: S311  # numbers for a test
     known = [row("rubric/x@1.0.0", ("a", Fraction(drawn.randrange(3), 2)), ("b", None)) for _ in range(1500)]
     drawn_rows = [drawn.choice(known) for _ in range(4000)]
-    shared, fresh = RunTally(QuestionSums(4000)), RunTally(QuestionSums(4000))
+    shared, fresh = RunTally(), RunTally()
     for number, row_ in enumerate(drawn_rows):
         shared.add(row_, number)
         fresh.add(row_._replace(checks=(*row_.checks,)), number)
