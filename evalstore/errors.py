@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -76,23 +76,6 @@ class ArgumentError(UsageError, TypeError):
         """Say it in a sentence: `audit: store takes Store, not str`."""
         names = " or ".join(type_.__name__ for type_ in expected if type_ is not type(None))
         return cls(f"{what} takes {names}, not {type(value).__name__}")
-
-
-def require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> None:
-    """Refuse an argument of another type than a function takes.
-
-    `given` has the value and the types by parameter.
-    """
-    for name, (value, expected) in given.items():
-        if not isinstance(value, expected):
-            raise ArgumentError.from_value(f"{function}: {name}", value, expected)
-
-
-def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse a word that is none of those that an argument takes, such as an enum."""
-    if value not in (words := [str(choice) for choice in choices]):
-        *others, last = map(repr, words)
-        raise UsageError(f"{what} must be {', '.join(others)} or {last}, not {value!r:.40}")
 
 
 class LoadError(EvalstoreError):

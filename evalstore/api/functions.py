@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
 from evalstore.api.store import Store, warn_of_findings
-from evalstore.errors import SchemaError, UsageError, require_choice, require_types
+from evalstore.arguments import require_arguments, require_choice
+from evalstore.errors import SchemaError, UsageError
 from evalstore.model.artifact import Artifact
-from evalstore.store import ArtifactStore, OpenedStore, Resolved
+from evalstore.model.refs import Kind, find_kind
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -29,28 +31,20 @@ if TYPE_CHECKING:
     from evalstore.audits.slices import SliceKind
     from evalstore.checks import CheckContext
     from evalstore.diff import ComparisonSettings, Diff, Profile
-    from evalstore.diff.changes.by_kind import DatasetRows
-    from evalstore.diff.references import ArtifactLoader
     from evalstore.model import Output, Question, RubricResult
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges, JudgeSession
-
-_PATH = (str, Path)
-_NOTHING: type = type(None)
-
-
-_STORE, _ARTIFACT = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     run_a: Run | Path | str,
     run_b: Run | Path | str,
-    store: OpenedStore,
+    store: Store | ArtifactStore,
     *,
     allow_drift: bool = False,
     judges: Judges | None = None,
     ask: bool = False,
-    by: SliceKind | None = None,
+    by: SliceKind | str | None = None,
     moved: int = 0,
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's: shares that are exact and add up.
@@ -85,21 +79,23 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
         >>> print(audit(a, a, store).sentence)
         The score did not move: nothing changed.
     """
+    require_arguments(audit, locals())
     from evalstore.audits import AuditOptions, audit_runs
     from evalstore.audits.bare_outputs import grade_bare_outputs
     from evalstore.audits.slices import SliceKind
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
 
-    runs = (Run, *_PATH)
-    types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
-    require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     if by is not None:
         require_choice("by", by, SliceKind)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
     artifacts = store.artifacts
     options = AuditOptions(
-        allow_drift=allow_drift, judges=judges or Judges(), ask=ask, by=by, moved=moved
+        allow_drift=allow_drift,
+        judges=judges or Judges(),
+        ask=ask,
+        by=None if by is None else SliceKind(by),
+        moved=moved,
     )
     with grade_bare_outputs(a, b, artifacts, judges) as opened:
         return opened.name_sides(audit_runs(*opened.read, artifacts, options))
@@ -128,10 +124,9 @@ def check_conditions(audit: Audit, *conditions: str) -> tuple[ConditionResult, .
         >>> [str(found.answer) for found in check_conditions(audit(run, run, store), "own<-2")]
         ['holds']
     """
-    from evalstore.audits import Audit as AuditValue
+    require_arguments(check_conditions, locals())
     from evalstore.audits import conditions as gate
 
-    require_types("check_conditions", audit=(audit, (AuditValue,)))
     return gate.decide_conditions(audit, [gate.parse_condition(text) for text in conditions])
 
 
@@ -139,10 +134,10 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     old: Artifact | Resolved | Mapping[str, Any] | str,
     new: Artifact | Resolved | Mapping[str, Any] | str,
     *,
-    store: OpenedStore | None = None,
-    load: ArtifactLoader | None = None,
-    rows: DatasetRows | None = None,
-    profile: Profile | None = None,
+    store: Store | ArtifactStore | None = None,
+    load: Callable[[str], Artifact] | None = None,
+    rows: tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]] | None = None,
+    profile: Profile | str | None = None,
     settings: ComparisonSettings | None = None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
@@ -182,9 +177,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         >>> print(diff.findings[0])
         MAJOR the checks combine by min (was weighted_avg)
     """
-    require_types(
-        "compare", old=(old, _ARTIFACT), new=(new, _ARTIFACT), store=(store, (*_STORE, _NOTHING))
-    )
+    require_arguments(compare, locals())
     from evalstore.diff import ComparisonSettings, Profile
 
     if profile is not None:
@@ -249,7 +242,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    store: OpenedStore | None = None,
+    store: Store | ArtifactStore | None = None,
     judges: Judges | None = None,
     worktree: str | None = None,
 ) -> RubricResult:
@@ -279,14 +272,12 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         >>> result.score, str(result.verdict), result.checks[1].reason
         (Fraction(1, 2), 'fail', '0 of 3 values found, 1 needed')
     """
+    require_arguments(evaluate, locals())
     from evalstore.checks import evaluate as grade
-    from evalstore.model import Kind, Question
+    from evalstore.model import Kind
     from evalstore.scoring.grading import FloatingRefs, open_grading
     from evalstore.scoring.judging import Judges
 
-    types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
-    row_types = (Question, Mapping, _NOTHING)
-    require_types("evaluate", rubric=(rubric, _ARTIFACT), question=(question, row_types), **types)
     if store is not None:
         store = store.artifacts
     if worktree is not None:
@@ -317,7 +308,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path | str,
     *,
-    store: OpenedStore,
+    store: Store | ArtifactStore,
     out: Path | str | None = "runs",
     model: str | None = None,
     rubric: str | None = None,
@@ -375,6 +366,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         >>> [row.id for row in run.rows() if row.verdict == "fail"]
         ['export_data']
     """
+    require_arguments(score, locals())
     from datetime import UTC, datetime
 
     from evalstore.model.outcome import MAX_UNGRADED
@@ -384,14 +376,6 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.scoring.judging import Judges
     from evalstore.scoring.workers import write_run_by_engine
 
-    types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
-    require_types(
-        "score",
-        dataset=(dataset, (str,)),
-        outputs=(outputs, _PATH),
-        out=(out, (*_PATH, _NOTHING)),
-        **types,
-    )
     require_choice("match", match, ("id", "input"))
     now = datetime.now(UTC)
     options = ScoringOptions(
@@ -429,10 +413,17 @@ def _read_share(value: Fraction | float) -> Fraction:
 
 
 def _require_one_kind(*sides: Artifact | Resolved | Mapping[str, Any]) -> None:
-    """Raise `UsageError` for artifacts of two kinds; a mapping may be of any."""
-    old, new = (side.artifact if isinstance(side, Resolved) else side for side in sides)
-    if isinstance(old, Artifact) and isinstance(new, Artifact) and old.kind is not new.kind:
-        raise UsageError(f"{old.versioned} is a {old.kind} and {new.versioned} a {new.kind}")
+    """Raise `UsageError` for two kinds of artifacts; some mappings do not say of what they are."""
+    named: list[tuple[str, Kind | None]] = []
+    for name, given in zip(("old", "new"), sides, strict=True):
+        side = given.artifact if isinstance(given, Resolved) else given
+        if isinstance(side, Artifact):
+            named.append((side.versioned, side.kind))
+        else:
+            named.append((name, find_kind(side)))
+    (old, old_kind), (new, new_kind) = named
+    if None not in {old_kind, new_kind} and old_kind is not new_kind:
+        raise UsageError(f"{old} is a {old_kind} and {new} a {new_kind}")
 
 
 def _read_artifact(

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from evalstore.arguments import require_arguments, require_choice
 from evalstore.model.artifact import Artifact
 from evalstore.model.refs import Ref
 from evalstore.notebook import format_repr
@@ -63,6 +64,7 @@ class Store:
             >>> Store.open(".").strict
             False
         """
+        require_arguments(Store.open, locals())
         return cls(ArtifactStore.open(path))
 
     def close(self) -> None:
@@ -118,6 +120,7 @@ class Store:
             >>> store.resolve("rubric/answer_style").tag
             'rubric/answer_style@1.0.0'
         """
+        require_arguments(Store.resolve, locals())
         return self.artifacts.resolve(ref)
 
     def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
@@ -138,6 +141,7 @@ class Store:
             >>> [found.version for found in store.resolve_all(refs)]
             ['1.0.0', '1.0.0']
         """
+        require_arguments(Store.resolve_all, locals())
         return self.artifacts.resolve_all(refs)
 
     def load(self, ref: str | Ref) -> Artifact:
@@ -160,6 +164,7 @@ class Store:
             >>> store.load("rubric/answer_style@1.0.0").value["scoring"]["combine"]
             'weighted_avg'
         """
+        require_arguments(Store.load, locals())
         from evalstore.lint.use import check_usable
 
         resolved = self.artifacts.resolve(ref)
@@ -187,6 +192,7 @@ class Store:
             >>> [question.id for question in store.read_questions("dataset/help_desk")][:2]
             ['forgot_password', 'slow_page']
         """
+        require_arguments(Store.read_questions, locals())
         from evalstore.errors import RefusedError
         from evalstore.model import Kind
 
@@ -216,7 +222,7 @@ class Store:
             >>> [str(release.version) for release in store.list_releases("rubric", "answer_style")]
             ['1.0.0']
         """
-        from evalstore.errors import require_choice
+        require_arguments(Store.list_releases, locals())
         from evalstore.model import Kind
 
         if kind is not None:
@@ -252,12 +258,13 @@ class Store:
             >>> store.with_worktree("all").resolve("rubric/answer_style").ref
             'rubric/answer_style@worktree'
         """
+        require_arguments(Store.with_worktree, locals())
         return Store(self.artifacts.with_worktree(pins))
 
     def release(  # noqa: PLR0913  # the words of the command line
         self,
         *refs: str,
-        level: Bump | None = None,
+        level: Bump | str | None = None,
         pre: str | None = None,
         dependents: bool = False,
         sign: bool = False,
@@ -294,15 +301,20 @@ class Store:
             >>> store.release(dry_run=True).released
             ()
         """
+        require_arguments(Store.release, locals())
         from datetime import UTC, datetime
 
         from evalstore.release.publishing.bump import bump
         from evalstore.release.publishing.step import BumpOptions
+        from evalstore.versions import Bump
+
+        if level is not None:
+            require_choice("level", level, [one for one in Bump if one])
 
         options = BumpOptions(
             refs,
             all_=not refs,
-            level=level,
+            level=None if level is None else Bump(level),
             pre=pre,
             dependents=dependents,
             sign=sign,

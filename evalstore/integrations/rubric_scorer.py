@@ -14,8 +14,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from evalstore.arguments import require_arguments
 from evalstore.checks import CheckContext, prepare_rubric
-from evalstore.errors import RefError, require_types
+from evalstore.errors import RefError
 from evalstore.model import (
     Artifact,
     CheckResult,
@@ -283,7 +284,7 @@ class RubricScorer:
             >>> scorer("rubric/answer_style").grade("Run `export`.", {"input": "How?"}).score
             Fraction(1, 2)
         """
-        require_types("grade", output=(output, (str,)))
+        require_arguments(RubricScorer.grade, locals())
         row = {"id": "", "input": "", **convert_numbers(question, to_decimal)}
         calls = None if tool_calls is None else tuple(convert_numbers(list(tool_calls), to_decimal))
         sample = Sample(Output(output, calls), Question(str(row["id"]), str(row["input"]), row))
@@ -333,6 +334,7 @@ def scorer(
         >>> scorer("rubric/answer_style")("I hope this helps!").passed
         False
     """
+    require_arguments(scorer, locals())
     if isinstance(store, OpenedStore):
         return _load_scorer(rubric, store.artifacts, judges or Judges())
     with ArtifactStore.open(store) as opened:

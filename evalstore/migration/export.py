@@ -9,11 +9,11 @@ from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from types import NoneType
 from typing import Any
 
+from evalstore.arguments import require_arguments
 from evalstore.documents import Document
-from evalstore.errors import EvalstoreError, RefError, RefusedError, require_types
+from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import (
     LARGE_FILE,
     make_folder,
@@ -86,7 +86,7 @@ def export(
         ...     print(error)
         no dataset here came from ai_best_practices
     """
-    require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
+    require_arguments(export, locals())
     table = load_tables(to)[0]
     with ExitStack() as stack:
         artifacts = ArtifactSource.open(Path(store), stack)

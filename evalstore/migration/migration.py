@@ -10,16 +10,14 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
+from evalstore.arguments import require_arguments, require_choice
 from evalstore.errors import (
     ConflictError,
     EvalstoreError,
     GitError,
     RefusedError,
-    require_choice,
-    require_types,
 )
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
@@ -235,9 +233,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         >>> report.written, [skipped.file for skipped in report.skipped]
         ((), ['outputs/model_a.jsonl'])
     """
-    require_types(
-        "migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType))
-    )
+    require_arguments(migrate, locals())
     if share is not None:
         require_choice("share", share, Share)
     options = MigrationOptions(

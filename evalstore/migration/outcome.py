@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from evalstore.errors import require_choice
+from evalstore.arguments import require_arguments, require_choice
 from evalstore.notebook import ReportValue, format_repr
 from evalstore.versions import find_version
 
@@ -254,6 +254,7 @@ class MigrationReport(ReportValue):
             >>> migrate("outputs", into=".", dry_run=True).count("migrated")
             0
         """
+        require_arguments(MigrationReport.count, locals())
         require_choice("outcome", outcome, MigrationOutcome)
         return sum(entry.number for entry in self.entries if entry.outcome == outcome)
 
@@ -278,6 +279,7 @@ class MigrationReport(ReportValue):
             >>> migrate("outputs", into=".", dry_run=True).is_complete_but_for(["lossy"])
             False
         """
+        require_arguments(MigrationReport.is_complete_but_for, locals())
         for loss in losses:
             require_choice("losses", loss, LossKind)
         lost = {loss for entry in self.entries for loss in entry.losses}

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalstore.arguments import require_arguments
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.model.measures import NO_MEASURES
@@ -336,6 +337,7 @@ class Run(PageValue):
             >>> Run.read(path).score
             Fraction(13, 16)
         """
+        require_arguments(Run.read, locals())
         run: Run = _READERS["run"](path)
         return run
 

@@ -219,12 +219,12 @@ def test_pandas_and_arrow_keep_null(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluate(3, "x"), "evaluate: rubric takes Artifact or Resolved or Mapping or str, not int"),
-        (lambda: evaluate({}, "x", ["q"]), "evaluate: question takes Question or Mapping, not list"),
+        (lambda: evaluate(3, "x"), "evaluate: rubric takes Artifact or Resolved or Mapping[str, Any] or str, not int"),
+        (lambda: evaluate({}, "x", ["q"]), "evaluate: question takes Question or Mapping[str, Any], not list of str"),
         (lambda: compare({}, {}, store="."), "compare: store takes Store or ArtifactStore, not str"),
-        (lambda: audit(1, 2, None), "audit: run_a takes Run or str or Path, not int"),
-        (lambda: migrate("x", into=None), "migrate: into takes str or Path, not NoneType"),
-        (lambda: Store.open(None), "the folder of a store takes str or Path, not NoneType"),
+        (lambda: audit(1, 2, None), "audit: run_a takes Run or Path or str, not int"),
+        (lambda: migrate("x", into=None), "migrate: into takes Path or str, not NoneType"),
+        (lambda: Store.open(None), "Store.open: path takes Path or str, not NoneType"),
     ],
 )
 def test_a_wrong_type_is_one_sentence(call: Callable[[], object], message: str) -> None:
@@ -255,9 +255,10 @@ def test_a_word_or_value_that_a_function_does_not_take_is_one_sentence(store: St
         ("losses must be 'another-prompt'", lambda: report.is_complete_but_for(["x"])),
         ("kind must be 'rubric', 'judge' or 'dataset', not 'x'", lambda: store.list_releases("x")),
         ("max_ungraded must be from 0 to 1", lambda: score("dataset/answers", given, store=store, max_ungraded=2)),
-        ("max_ungraded must be from 0 to 1", lambda: score("dataset/answers", given, store=store, max_ungraded="a")),
-        ("Judges: model takes Mapping, not str", lambda: Judges(model="gpt")),
+        ("max_ungraded takes Fraction or float, not str", lambda: score("dataset/answers", given, store=store, max_ungraded="a")),
+        ("Judges: model takes Mapping[str, Any], not str", lambda: Judges(model="gpt")),
         ("is a rubric and dataset/answers@1.0.0 a dataset", lambda: compare("rubric/style", "dataset/answers", store=store)),
+        ("old is a judge and new a rubric", lambda: compare({"template": "x"}, {"checks": []})),
         ("is a dataset, not a rubric", lambda: evaluate("dataset/answers", "x", store=store)),
         ("is a rubric, not a dataset", lambda: store.read_questions("rubric/style")),
         ("there is no dataset/none", lambda: export("dataset/none", to="promptfoo", store=tmp_path / "repo")),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from evalstore.arguments import require_arguments
 from evalstore.errors import UsageError
 
 _LABEL = "[A-Za-z0-9_-]{1,63}"
@@ -63,6 +64,8 @@ class Endpoint:
     patience: int = 32
 
     def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in Endpoint.__annotations__}
+        require_arguments(Endpoint, given)
         # No message shows the URL, because people put keys into it.
         if not _can_ask_url(self.url):
             raise UsageError("the URL of the judge's endpoint is not valid", hint=_URL_HINT)

@@ -11,7 +11,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evalstore.errors import RefusedError, UsageError, require_types
+from evalstore.arguments import require_arguments
+from evalstore.errors import RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.model.judge import NO_REPLY
 from evalstore.scoring.judging.call_queue import CallPlan, CallQueue
@@ -73,7 +74,8 @@ class Judges:
     offline: bool = False
 
     def __post_init__(self) -> None:
-        require_types("Judges", model=(self.model, (Mapping,)))
+        given = {name: getattr(self, name) for name in Judges.__annotations__}
+        require_arguments(Judges, given)
         name = self.model.get("id", "")
         if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
             raise UsageError(f"{make_printable(repr(name))} is not a name of a model for judges")
