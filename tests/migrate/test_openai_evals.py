@@ -10,26 +10,29 @@ from typing import Any
 import pytest
 
 from evalstore.checks import evaluate
+from evalstore.checks.reply import read_reply
 from evalstore.documents import read_json
 from evalstore.errors import LoadError
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.readers.openai_evals.classes import CLASSES, build_checks
-from evalstore.model import Verdict
+from evalstore.migration.readers.openai_evals.classify import CLASSIFY, draft_judge
+from evalstore.model import JudgeReply, Verdict
+from evalstore.model.judge import read_judge as read_judge_value
 from tests.rows import each
 from tests.shared_data import find_shared
 
 BASIC = "evals.elsuite.basic"
 # What was measured by running the program, held against the checks: equal, or declared in the report of a migration.
 COUNTS = {
-    ("Match", "equal"): 21,
-    ("Match", "declared"): 1,
+    ("Match", "equal"): 22,
     ("Includes", "equal"): 18,
     ("FuzzyMatch", "equal"): 33,
     ("JsonMatch", "equal"): 24,
     ("JsonMatch", "declared"): 5,
     ("JsonValidator", "equal"): 9,
     ("JsonValidator", "declared"): 3,
-    ("ModelBasedClassify", "declared"): 60,
+    ("ModelBasedClassify", "equal"): 17,
+    ("ModelBasedClassify", "declared"): 43,
     ("MultipleChoice", "declared"): 7,
 }
 
@@ -37,6 +40,8 @@ COUNTS = {
 def compare_vector(vector: dict[str, Any]) -> str:
     """Return whether the checks of a sample give the measured verdict; declared is what the report says they may not."""
     class_, expected = vector["assert"]["class"], vector["expect"]
+    if class_ == CLASSIFY:
+        return compare_reply(vector)
     if class_ not in CLASSES:
         return "declared"
     try:
@@ -47,6 +52,76 @@ def compare_vector(vector: dict[str, Any]) -> str:
     verdict = evaluate(rubric, vector["output"], {"id": "q", "input": "?"}).verdict
     is_equal = "pass" in expected and (verdict is Verdict.PASS) == expected["pass"] and verdict is not None
     return "equal" if is_equal else "declared" if asked.losses else f"differs: {vector['name']}"
+
+
+def draft(vector: dict[str, Any], choices: Any = None, scores: Any = None) -> dict[str, Any]:
+    """The judge of a vector's specification, which has no prompt."""
+    asked = vector["assert"]
+    spec = {"prompt": "{input} {completion}", **asked["modelgraded"]}
+    spec |= {"choice_strings": choices, "choice_scores": scores} if choices else {}
+    args, endings = asked.get("args", {}), dict.fromkeys(("cot_classify", "classify_cot", "classify"), "")
+    return dict(draft_judge("j", spec, args, endings).value)
+
+
+def compare_reply(vector: dict[str, Any]) -> str:
+    """Return whether a reply is read as the program does, or as no answer, which the report says of all such judges."""
+    expected = vector["expect"]
+    try:
+        judge = draft(vector)
+    except LoadError:
+        return "equal" if "error" in expected else "declared"
+    score = read_reply(read_judge_value(judge), JudgeReply(vector["grader_reply"])).score
+    if score is None or "error" in expected:
+        return "declared" if score is None else f"differs: {vector['name']}"
+    wanted = judge["level_scores"].get(expected["choice"])
+    return "equal" if wanted is not None and abs(float(score) - float(wanted)) < 1e-9 else f"differs: {vector['name']}"
+
+
+REPLIES = [  # choices, eval_type and match_fn, a reply, and what evals 3.0.1 reads, or None where it reads another choice
+    ("Yes No", "cot_classify", "", "No doubt\n\n**Yes**.", "Yes"),
+    ("Yes No", "cot_classify", "", "Yes\nNo doubt of it", None),
+    ("Yes No", "classify_cot", "", '"Yes"\nNo', "Yes"),
+    ("Yes No", "classify", "", "Nothing of that\nYes", None),
+    ("Yes No", "classify", "", "- Yes", "Yes"),
+    ("Yes No", "classify", "exact", "- Yes", None),
+    ("Yes No", "classify", "exact", "-Yes.", "Yes"),
+    ("Yes No", "classify", "endswith", "Yes\u2026", None),
+    ("Yes No", "cot_classify", "include", "No\n(Yes)", "Yes"),
+]
+
+
+@each(REPLIES)
+def test_a_drawn_reply_is_read_as_the_program_does(row: tuple[str, str, str, str, str | None]) -> None:
+    choices, type_, reading, text, wanted = row
+    args = {"match_fn": reading} if reading else {}
+    spec = {"eval_type": type_, "choice_strings": choices.split(), "choice_scores": {"Yes": 1, "No": 0}}
+    judge = draft({"assert": {"modelgraded": spec, "args": args}})
+    found = read_reply(read_judge_value(judge), JudgeReply(text))
+    assert found.score == (None if wanted is None else spec["choice_scores"][wanted])
+
+
+ODD = [  # what an eval asks, and what is said of it, or the judge's id
+    ({"eval_type": "cot_classify"}, {}, "j"),
+    ({"eval_type": "classify_cot", "match_fn": "exact"}, {}, "j_classify_cot_exact"),
+    ({}, {"eval_type": "cot_classify"}, "j_last_starts_or_endswith"),
+    ({}, {}, "neither the eval nor j has an eval_type: the program stops there"),
+    ({"eval_type": "cot"}, {}, "no eval_type is called 'cot': the program stops there"),
+    ({"eval_type": "classify"}, {"choice_strings": ["N/A"]}, "'N/A' of j is not a choice: the program stops there"),
+    ({"eval_type": "classify"}, {"choice_strings": ["right", "upright"]}, "; it reads upright as right"),
+]
+
+
+@each(ODD)
+def test_what_an_eval_asks_of_its_judge(row: tuple[dict[str, str], dict[str, Any], str]) -> None:
+    args, own, said = row
+    spec = {"prompt": "{completion}", "choice_strings": ["Yes"], **own}
+    spec["choice_scores"] = dict.fromkeys(spec["choice_strings"], 1)
+    try:
+        judge = draft_judge("j", spec, args, dict.fromkeys(("cot_classify", "classify_cot", "classify"), ""))
+    except LoadError as problem:
+        assert problem.message == said
+        return
+    assert said == judge.id or judge.facts.reply.endswith(said)
 
 
 def test_every_measured_verdict_is_equal_or_declared() -> None:
@@ -61,6 +136,7 @@ DRAWN = [  # what drawn samples showed, as evals 3.0.1 grades them
     ("fuzzy_match:FuzzyMatch", "anthem", "The", False),
     ("fuzzy_match:FuzzyMatch", "anthem", "them", True),
     ("fuzzy_match:FuzzyMatch", "the", "", True),
+    ("match:Match", ["Paris", 5], "Paris, France", True),
     ("json_match:JsonMatch", ['{"a": NaN}', "1"], "1", True),
     ("json_match:JsonMatch", "NaN", "NaN", False),
     ("json_match:JsonMatch", '{"a": 1, "a": 2}', '{"a": 2}', True),
@@ -92,7 +168,7 @@ cities.dev.v0: {{class: "{BASIC}.match:Match", args: {{samples_jsonl: cities/mat
 cities.near.v0: {{class: "{BASIC}.fuzzy_match:FuzzyMatch", args: {{samples_jsonl: cities/near.jsonl}}}}
 cities.judged.v0:
   class: evals.elsuite.modelgraded.classify:ModelBasedClassify
-  args: {{samples_jsonl: cities/judged.jsonl, modelgraded_spec: helpful, modelgraded_spec_args: {{mood: kind}}}}
+  args: {{samples_jsonl: cities/judged.jsonl, modelgraded_spec: helpful, eval_type: cot_classify, modelgraded_spec_args: {{mood: kind}}}}
 cities.lost.v0: {{class: "{BASIC}.includes:Includes", args: {{samples_jsonl: cities/lost.jsonl}}}}
 cities.own.v0: {{class: "my.module:Own", args: {{samples_jsonl: cities/match.jsonl}}}}
 """,

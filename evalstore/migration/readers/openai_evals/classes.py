@@ -29,6 +29,11 @@ _JSON_EQUAL = (
     "once, Infinity is a number; here it is equal as JSON"
 )
 _JSON_VALID = "Python's JSON takes NaN, Infinity and doubled keys; here they are not JSON"
+_ODD = "one of its ideals is {}: the program stops there"
+_ODD_LATER = (
+    "an answer that begins with none of its first ideals ({}) stops the program, as the next one "
+    "is {}; here it fails"
+)
 _F1 = "its second score, the F1 of words, is not computed"
 
 
@@ -53,9 +58,18 @@ def build_checks(class_: str, args: Mapping[str, Any], row: Mapping[str, Any]) -
 
 
 def _build_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    ideals = "|".join(map(re.escape, _read_ideals(row)))
-    pattern = rf"\A(?:{ideals})" if _read_ideals(row) else _NEVER
-    return SampleChecks(({"id": "match", "kind": "regex", "pattern": pattern},))
+    """Match what begins with an ideal.
+
+    The program tries them in turn, and stops at one that is not a text: those before it count.
+    """
+    ideals = _list_ideals(row)
+    odd = _find_odd_ideal(ideals)
+    if odd == 0:
+        raise LoadError(_ODD.format(describe_type(ideals[0])))
+    texts = ideals[:odd]
+    pattern = rf"\A(?:{'|'.join(map(re.escape, texts))})" if texts else _NEVER
+    losses = () if odd is None else (_ODD_LATER.format(len(texts), describe_type(ideals[odd])),)
+    return SampleChecks(({"id": "match", "kind": "regex", "pattern": pattern},), losses)
 
 
 def _build_includes(args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
@@ -119,20 +133,26 @@ def _build_json_validator(_: Mapping[str, Any], __: Mapping[str, Any]) -> Sample
 
 
 def _read_ideals(row: Mapping[str, Any]) -> Sequence[str]:
-    """Return the ideals, of which a text is one.
+    """Return the ideals. Raises `LoadError` for what is not text, on which the program stops."""
+    ideals = _list_ideals(row)
+    odd = _find_odd_ideal(ideals)
+    if odd is not None:
+        raise LoadError(_ODD.format(describe_type(ideals[odd])))
+    return ideals
 
-    Raises `LoadError` for any other value, on which the program stops.
-    """
+
+def _list_ideals(row: Mapping[str, Any]) -> list[Any]:
+    """Return the list of ideals, of which a text is one; raises `LoadError` for another value."""
     if "ideal" not in row:
         raise LoadError("it has no ideal: the program stops there")
     ideal = row["ideal"]
-    ideals = [ideal] if isinstance(ideal, str) else ideal
-    if not isinstance(ideals, list):
+    if not isinstance(ideal, str | list):
         raise LoadError(f"its ideal is {describe_type(ideal)}: the program stops there")
-    odd = next((item for item in ideals if not isinstance(item, str)), None)
-    if odd is not None or None in ideals:
-        raise LoadError(f"one of its ideals is {describe_type(odd)}: the program stops there")
-    return ideals
+    return [ideal] if isinstance(ideal, str) else ideal
+
+
+def _find_odd_ideal(ideals: Sequence[Any]) -> int | None:
+    return next((at for at, item in enumerate(ideals) if not isinstance(item, str)), None)
 
 
 CLASSES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], SampleChecks]] = {

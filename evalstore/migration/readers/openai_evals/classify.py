@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import make_id, make_slug
@@ -14,14 +15,51 @@ from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.prompts.template_braces import escape_literal, find_template_variables
 from evalstore.migration.value_readings import is_number, read_messages
 from evalstore.model import Kind
+from evalstore.text import make_excerpt
 
 CLASSIFY = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
 # What a judge here has of its own.
 _OWN_PLACES = {"input": "input", "completion": "output", "ideal": "expected"}
-_FACTS = JudgeFacts(
-    "how it shall answer is said in our own words",
-    "the program takes the first choice that begins or ends a line, and the lowest score for none",
+_OUR_ENDING = "how it shall answer is said in our own words"
+_OUR_PLACES = "an input of several messages, or with braces, is written in another way"
+_READING = (
+    "the program takes the first choice that {}, from the {} line on, and the lowest score for none"
 )
+_LAST, _FIRST = "last", "first"
+_STOPS = "{}: the program stops there"
+
+
+class _LineReading(NamedTuple):
+    """How the program finds a choice in a line: in words, and whether a line has it."""
+
+    words: str
+    has_choice: Callable[[str, str], bool]
+
+
+class _AnswerWay(NamedTuple):
+    """How an eval asks for the answer, and which line of a reply has it.
+
+    `asked` is the type that asks in its own words, if any; `match` is a key of `_READINGS`.
+    """
+
+    asked: str
+    line: str
+    match: str
+
+
+_USUAL_WAY = _AnswerWay("cot_classify", _LAST, "starts_or_endswith")
+# Punctuation is taken off a line before; the choice of a line that has several is the one that the
+# specification names first.
+_READINGS: Mapping[str, _LineReading] = {
+    "starts_or_endswith": _LineReading(
+        "begins or ends a line",
+        lambda line, choice: line.startswith(choice) or line.endswith(choice),
+    ),
+    "endswith": _LineReading("ends a line", str.endswith),
+    "exact": _LineReading("is a line", str.__eq__),
+    "include": _LineReading("has a line in it", lambda line, choice: line in choice),
+}
+_PUNCTUATION = r"!-/:-@\[-`{-~"  # of ASCII, which the program takes off
 _NO_SCORES = (
     "{} gives its choices no scores, so the program counts letters: write `choice_scores` into the "
     "specification, and migrate again"
@@ -29,9 +67,13 @@ _NO_SCORES = (
 
 
 def draft_judge(
-    name: str, spec: Mapping[str, Any], args: Mapping[str, Any], ending: str
+    name: str, spec: Mapping[str, Any], args: Mapping[str, Any], endings: Mapping[str, str]
 ) -> ArtifactDraft:
-    """Return the judge of a specification. Raises `LoadError` for what no judge here can do."""
+    """Return the judge of a specification, as the arguments of an eval ask it.
+
+    `endings` say how to answer, by the eval's type. Raises `LoadError` for what no judge here can
+    do, and for what stops the program.
+    """
     choices, scores = spec.get("choice_strings"), spec.get("choice_scores")
     places = spec.get("input_outputs", {"input": "completion"})
     if not isinstance(places, dict) or list(places.values()) != ["completion"]:
@@ -42,11 +84,16 @@ def draft_judge(
         choices = list(choices)
     if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
         raise LoadError(f"the choices of {name} are not written out")
+    if odd := [one for one in choices if not one or set(one) & set(string.punctuation)]:
+        raise LoadError(_STOPS.format(f"{odd[0]!r} of {name} is not a choice"))
+    choices = list(dict.fromkeys(choices))
+    way = _read_way(name, spec, args, endings)
     levels = _read_scores(name, choices, scores)
     system, template = _read_prompt(name, spec.get("prompt"))
     places = [place for _, place, _, _ in string.Formatter().parse(template) if place]
     names = dict.fromkeys(place for place in places if place not in _OWN_PLACES)
     worst_first = sorted(choices, key=lambda choice: levels[choice])
+    ending = endings[way.asked] if way.asked else ""
     rendered = _render(template) + ending.format(choices=", ".join(choices))
     names |= dict.fromkeys(find_template_variables(rendered))
     value = {
@@ -56,11 +103,55 @@ def draft_judge(
         "score_type": "levels",
         "level_names": worst_first,
         "level_scores": levels,
-        "reply_pattern": rf"(?m)^\W*({'|'.join(sorted(choices, key=len, reverse=True))})\W*\Z",
+        "reply_pattern": _build_pattern(choices, way),
         "model": {"temperature": 0, **({"system": system} if system else {})},
     }
-    id_ = make_id(make_slug(name) or "judge")
-    return ArtifactDraft(Kind.JUDGE, id_, value, facts=_FACTS, name=id_, is_common=True)
+    words = _READINGS[way.match].words
+    facts = JudgeFacts(
+        _OUR_ENDING if way.asked else _OUR_PLACES,
+        _READING.format(words, way.line) + _describe_mixed_up(choices, way.match),
+    )
+    # Evals of one specification may ask in several ways, and the usual one needs no words.
+    odd_ways = [way.asked or way.line, way.match] if way != _USUAL_WAY else []
+    id_ = make_id(make_slug(" ".join([name, *odd_ways])) or "judge")
+    return ArtifactDraft(Kind.JUDGE, id_, value, facts=facts, name=id_, is_common=True)
+
+
+def _read_way(
+    name: str, spec: Mapping[str, Any], args: Mapping[str, Any], endings: Mapping[str, str]
+) -> _AnswerWay:
+    """Return how an eval asks for the answer. Raises `LoadError` for what stops the program."""
+    asked, match = args.get("eval_type"), args.get("match_fn") or "starts_or_endswith"
+    if asked is not None and asked not in endings:
+        raise LoadError(_STOPS.format(f"no eval_type is called {make_excerpt(str(asked))!r}"))
+    if match not in _READINGS:
+        raise LoadError(_STOPS.format(f"no match_fn is called {make_excerpt(str(match))!r}"))
+    # That of the specification counts for the reading, and asks for nothing.
+    type_ = spec.get("eval_type") or asked
+    if not isinstance(type_, str):
+        raise LoadError(_STOPS.format(f"neither the eval nor {name} has an eval_type"))
+    line = _LAST if type_.startswith("cot_classify") else _FIRST
+    return _AnswerWay(asked or "", line, match)
+
+
+def _build_pattern(choices: list[str], way: _AnswerWay) -> str:
+    """Return the pattern of a reply whose last or first line is a choice, and nothing else."""
+    one = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
+    marks = rf"[\s{_PUNCTUATION}]*"
+    alone = rf"{marks}({one}){marks}"
+    if way.match in {"exact", "include"}:  # the space of "- Yes" stays there
+        alone = rf"\s*[{_PUNCTUATION}]*({one})[{_PUNCTUATION}]*\s*"
+    return rf"(?m)^{alone}\Z" if way.line == _LAST else rf"(?m)\A{alone}$"
+
+
+def _describe_mixed_up(choices: list[str], match: str) -> str:
+    """Return a clause on the first choice that the program reads as one before it, if any."""
+    has_choice = _READINGS[match].has_choice
+    for place, said in enumerate(choices):
+        taken = next((one for one in choices[:place] if has_choice(said, one)), None)
+        if taken is not None:
+            return f"; it reads {said} as {taken}"
+    return ""
 
 
 def _read_scores(name: str, choices: list[str], scores: Any) -> dict[str, Any]:

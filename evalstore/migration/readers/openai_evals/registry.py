@@ -118,7 +118,7 @@ def _draft_judge_or_note(
     spec, problem = specs.get(name), _NO_SPEC.format(path, make_excerpt(name))
     if isinstance(spec, dict):
         try:
-            return draft_judge(name, spec, eval_.args, table.form["judge"])
+            return draft_judge(name, spec, eval_.args, table.form["endings"])
         except LoadError as error:
             problem = error.message
     notes.append(MigrationNote((eval_.name,), MigrationOutcome.UNMAPPED, problem))
