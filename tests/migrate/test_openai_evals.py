@@ -243,7 +243,7 @@ ASKED = [
     {"role": "system", "content": "Be fair."},
     {"role": "user", "content": [{"type": "input_text", "text": "{{item.title}}:"}, "{{sample.output_text}}"]},
 ]
-SAMPLING = {"max_completions_tokens": 50, "temperature": 0, "seed": None}
+SAMPLING = {"max_completions_tokens": 50, "temperature": 0, "seed": None, "reasoning_effort": "low"}
 CRITERIA = [
     criterion("string_check", reference="{{ item.label }}", operation="eq"),
     criterion("string_check", reference="no", operation="neq"),
@@ -289,11 +289,12 @@ def test_a_hosted_eval_and_its_items_come_in_and_go_back(tmp_path: Path, cli: An
     assert "a score_model without a pass_threshold: here a grade passes from 0.7 of its range on" in reasons
     assert rubric["checks"][0]["targets"] == {"from": "label"}
     judge = read_judge(tmp_path / "store/judges/eval_1_label_model.yaml")
-    assert judge["model"] == {"id": "m", "system": "Be fair."}
+    assert judge["model"] == {"id": "m", "system": "Be fair.", "response_format": "json"}
     assert judge["level_scores"] == {"rude": 0, "kind": 1}
     assert judge["template"] == "{{ item_title }}:\n{{ output }}"
     judge = read_judge(tmp_path / "store/judges/eval_1_open.yaml")
-    assert judge["model"] == {"id": "m", "system": "Be fair.", "max_tokens": 50, "temperature": 0}
+    asked = {"max_tokens": 50, "temperature": 0, "extra": {"reasoning_effort": "low"}, "response_format": "json"}
+    assert judge["model"] == {"id": "m", "system": "Be fair.", **asked}
     texts = {file.file: file.text for file in export(to="openai_evals", store=tmp_path / "store").files}
     lines = texts.pop("saved/lines.jsonl").splitlines()
     assert [json.loads(line) for line in lines] == ITEMS["data"]

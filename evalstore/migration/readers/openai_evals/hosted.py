@@ -38,11 +38,13 @@ _UNPROVED = (
 )
 _NO_BAR = "a score_model without a pass_threshold: here a grade passes from 0.7 of its range on"
 _NO_READING = "it reads {}, which no check here does"
-_FACTS = JudgeFacts("", "the reply of the service was bound to its schema")
+_JOINED = "its messages are one here"
+_REPLY = "the reply of the service was bound to a schema of its own"
 _SAMPLING = {  # what a model of a judge calls them
     **{key: key for key in ("temperature", "top_p", "seed")},
     "max_completions_tokens": "max_tokens",
 }
+_EFFORT = "reasoning_effort"
 # Keys of an item that a question has for itself.
 _RESERVED = frozenset(
     {"id", "input", "messages", "rubric_ref", "bundle", "group", "title", "description"}
@@ -201,9 +203,13 @@ def _ask(
         (system if is_system else words).append(text if is_system else _render(text, names))
     sampling = raw.get("sampling_params")
     sampling = sampling if isinstance(sampling, dict) else {}
-    model = {
+    model: dict[str, Any] = {
         name: sampling[key] for key, name in _SAMPLING.items() if sampling.get(key) is not None
     }
+    if sampling.get(_EFFORT) is not None:
+        model["extra"] = {_EFFORT: sampling[_EFFORT]}
+    # Nothing in the messages says how to answer: the service asked for an object of its schema.
+    model["response_format"] = "json"
     if isinstance(raw.get("model"), str):
         model["id"] = raw["model"]
     template = "\n\n".join(words) or "{{ output }}"
@@ -215,7 +221,8 @@ def _ask(
         **answer,
         "model": model | ({"system": "\n\n".join(system)} if system else {}),
     }
-    judge = ArtifactDraft(Kind.JUDGE, make_id(f"judge_{id_}"), value, facts=_FACTS, name=id_)
+    facts = JudgeFacts(_JOINED if words[1:] else "", _REPLY)
+    judge = ArtifactDraft(Kind.JUDGE, make_id(f"judge_{id_}"), value, facts=facts, name=id_)
     variables = {name: {"from": key} for name, key in names.items()} | dict(braces)
     given = {"variables": variables} if variables else {}
     return _Criterion({"kind": "llm_judge", "judge_prompt_ref": judge.ref, **given, **extra}, judge)
