@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -156,6 +157,15 @@ def _parse_text(data: bytes, file: str) -> Document:
     return Document(file, text, text, {(): Span(1, 1, 0, len(text))}, {}, bom)
 
 
+def _parse_toml(data: bytes, file: str) -> Document:
+    """Return the document of a TOML file: no suite is one, but its tool can be named."""
+    document = _parse_text(data, file)
+    try:
+        return replace(document, value=tomllib.loads(document.text))
+    except tomllib.TOMLDecodeError as error:
+        raise LoadError(f"not TOML: {error}", place=Place(file, 1)) from None
+
+
 def _get_suffix(file: str) -> str:
     return PurePosixPath(file).suffix.lower()
 
@@ -163,4 +173,5 @@ def _get_suffix(file: str) -> str:
 _PARSERS: Mapping[str, Callable[[bytes, str], Document]] = {
     **dict.fromkeys(_YAML, read_legacy_yaml),
     **dict.fromkeys(_TEXT, _parse_text),
+    ".toml": _parse_toml,
 }

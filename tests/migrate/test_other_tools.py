@@ -35,6 +35,26 @@ SHAPES: dict[str, tuple[Any, str]] = {
     "named goldens": ({"goldens": [{"input": "?", "expected_output": "x"}]}, "DeepEval"),
     "a trial": ({"task_name": "t", "trial_name": "t__1", "verifier_result": {"rewards": {"reward": 1}}}, "Harbor"),
     "a task of lm-eval": ({"task": "t", "doc_to_text": "{{q}}", "metric_list": []}, "lm-evaluation-harness"),
+    "what tasks include": ({"dataset_path": "d", "doc_to_text": "{{q}}", "test_split": "t"}, "lm-evaluation-harness"),
+    "a task that includes": ({"task": "t", "include": "base", "test_split": "t"}, "lm-evaluation-harness"),
+    "a group": ({"group": "g", "task": ["a", "b"], "metadata": {"version": 1}}, "lm-evaluation-harness"),
+    "a suite with tasks": ({"skill": "s", "tasks": [{"id": "a", "prompt": "?", "validators": []}]}, "waza"),
+    "a rubric": ({"name": "r", "evaluation_criteria": "…", "score_normalization": {}, "rating_levels": {}}, "waza"),
+    "triggers": ({"skill": "s", "should_trigger_prompts": [], "should_not_trigger_prompts": []}, "waza"),
+    "a Harbor task": ({"version": "1.0", "verifier": {}, "agent": {}, "environment": {}}, "Harbor"),
+    "a job": ({"jobs_dir": "jobs", "agents": [{"name": "oracle"}], "datasets": [{"path": "d"}]}, "Harbor"),
+    "a job's result": ({"id": "u", "n_total_trials": 3, "stats": {"evals": {}}}, "Harbor"),
+    "bare HealthBench": ([{"prompt": [], "rubrics": [], "example_tags": []}], "HealthBench"),
+    "MLflow's records": ([{"dataset_record_id": "d", "inputs": {}, "tags": {}}], "MLflow"),
+    "a function": ({"function_type": "scorer", "function_data": {"type": "prompt"}, "prompt_data": {}}, "Braintrust"),
+    "prompts alone": ({"schemaVersion": "1.0.0", "items": [{"prompt": "?"}]}, "Microsoft 365"),
+    "a mixture": (
+        {"schemaVersion": "1.2.0", "default_evaluators": {}, "items": [{"turns": []}, {"prompt": "?"}]},
+        "Microsoft 365",
+    ),
+    "two lists": ({"prompts": ["?"], "expected_responses": ["x"]}, "Microsoft 365"),
+    "named metrics": ({"test_cases": [{"input": "?", "expected_output": "x", "metrics": ["f"]}]}, "DeepEval"),
+    "a test set": ([{"user_input": "?", "reference": "x", "synthesizer_name": "s"}], "Ragas"),
     "Ragas": ([{"user_input": "?", "retrieved_contexts": [], "reference": "x"}], "Ragas"),
     "LangSmith": ([{"inputs": {"q": "?"}, "outputs": {"a": "x"}}], "LangSmith"),
     "samples": ([{"input": "?", "ideal": "x"}], "openai/evals"),
@@ -60,7 +80,11 @@ def test_it_is_named_as_its_own(name: str) -> None:
 
 
 def test_what_cannot_be_read_is_named_by_its_tag_or_says_what_it_may_be(tmp_path: Path) -> None:
-    task, table = tmp_path / "t.yaml", tmp_path / "t.csv"
+    task, table, toml = (tmp_path / name for name in ("t.yaml", "t.csv", "task.toml"))
+    toml.write_text('version = "1.0"\n[verifier]\ntimeout_sec = 9.0\n[agent]\n[environment]\n')
+    assert "a task of Harbor" in migrate(toml, into=tmp_path / "store").entries[0].reason
+    toml.write_text("version = \n")
+    assert "not TOML" in migrate(toml, into=tmp_path / "store").entries[0].reason
     task.write_text("task: t\nprocess_results: !function utils.process\n")
     table.write_text("question,answer\nWho?,Me\n")
     for path, words in ((task, "a task of lm-evaluation-harness"), (table, "no suite is a table alone")):
