@@ -123,3 +123,11 @@ def test_a_suite_by_name_is_named_where_no_format_takes_it(tmp_path: Path) -> No
     report = migrate(tmp_path / "tree", into=tmp_path / "store", dry_run=True)
     assert [Path(entry.file).name for entry in report.entries] == ["evals.json"]
     assert [Path(source.file).name for source in report.skipped] == ["other.json"]
+
+
+@pytest.mark.parametrize("asks", ["prompt", "query", "input", "question"])
+def test_a_behavior_is_expected_of_what_is_asked(asks: str, tmp_path: Path) -> None:
+    case = {"expected_behavior": ["It greets"]}
+    assert migrate_cases(tmp_path, case | {asks: "?"}).sources[0].format == "skill_creator"
+    (entry,) = migrate_cases(tmp_path, case | {"user_input": "?"}).entries
+    assert entry.reason.startswith("hardly skill_creator")
