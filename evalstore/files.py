@@ -383,7 +383,7 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
             "is a folder, not a file" if stat.S_ISDIR(mode) else "is not a regular file",
             place=Place(label),
         )
-    return os.fdopen(descriptor, "rb")
+    return os.fdopen(descriptor, "rb", CHUNK)
 
 
 def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:

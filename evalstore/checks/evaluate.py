@@ -223,19 +223,51 @@ def prepare_rubric(
 
     `RefError` where it refers to what is not there.
     """
-    checks = [prepare_check(check, context) for check in rubric.checks]
+    checks = [_prepare_grading(check, context) for check in rubric.checks]
     # The outputs of a run have few different results, and each combination of them is combined
     # once.
     combined = IdentityCache(lambda *results: combine_results(rubric.scoring, results))
-    return lambda sample: combined.find(*[grade(sample) for grade in checks])
+
+    @lru_cache(maxsize=8)
+    def refuse(reason: str) -> RubricResult:
+        return combine_results(rubric.scoring, [_refuse(check, reason) for check in rubric.checks])
+
+    def grade(sample: Sample) -> RubricResult:
+        if reason := _find_refusal(sample):
+            return refuse(reason)
+        return combined.find(*[grade_check(sample) for grade_check in checks])
+
+    return grade
 
 
 def prepare_check(
     check: Check, context: CheckContext = NO_CONTEXT
 ) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, `negate`, the verdict."""
+    grade = _prepare_grading(check, context)
+
+    def grade_or_refuse(sample: Sample) -> CheckResult:
+        reason = _find_refusal(sample)
+        return _refuse(check, reason) if reason else grade(sample)
+
+    return grade_or_refuse
+
+
+def _find_refusal(sample: Sample) -> str:
+    """Return why no check grades a sample; empty where each does."""
+    if len(sample.output.text) > OUTPUT_LIMIT:
+        return OUTPUT_TOO_LONG
+    question = sample.question
+    return f"{QUESTION_BROKEN}{question.broken}" if question and question.broken else ""
+
+
+def _refuse(check: Check, reason: str) -> CheckResult:
+    return apply_threshold(check, grade_error(reason), strict=False)
+
+
+def _prepare_grading(check: Check, context: CheckContext) -> Callable[[Sample], CheckResult]:
+    """Return one check as a function of the samples that are not refused."""
     grade_by_kind = _prepare_kind(check, context)
-    too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
     read_part = _prepare_reading(check)
     # Where `on` finds nothing the check failed, and is not turned round.
     unturned = replace(check, negate=False)
@@ -255,12 +287,8 @@ def prepare_check(
         return apply_threshold(check, graded, strict=context.strict)
 
     def grade(sample: Sample) -> CheckResult:
-        if len(sample.output.text) > OUTPUT_LIMIT:
-            return too_long
-        if sample.question and sample.question.broken:
-            return judge_grade(grade_error(f"{QUESTION_BROKEN}{sample.question.broken}"))
-        part = read_part(sample) if read_part else sample
         try:
+            part = read_part(sample) if read_part else sample
             if isinstance(part, Grade):
                 return grade_unread(sample, part)
             return judge_grade(grade_by_kind(part))

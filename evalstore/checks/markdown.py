@@ -58,7 +58,8 @@ def count_by_lines(text: str) -> MarkdownShape:
     headings = [match for row in rows if row.startswith("#") and (match := _HEADING.match(row))]
     return MarkdownShape(
         headings=tuple((len(match[1]), match[2].strip()) for match in headings),
-        code_blocks=text.count(_FENCE) // 2,
+        # A single character is found ten times as fast as three of them are counted.
+        code_blocks=text.count(_FENCE) // 2 if _FENCE[0] in text else 0,
         paragraphs=sum(bool(row.strip()) and not row.startswith(("#", _FENCE)) for row in rows),
     )
 

@@ -54,8 +54,7 @@ class UsedArtifact:
     rows: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOutput:
+class StoredOutput(NamedTuple):
     """One stored output: the question's id, the model's answer, and its line in the file.
 
     `sample` tells several answers to one question apart; the only one, or the first, is 0.
@@ -74,7 +73,7 @@ class StoredOutput:
     doubt: str = ""
     sample: int = 0
     asked: tuple[str, ...] = ()
-    prompt: str | None = field(default=None, compare=False)
+    prompt: str | None = None
 
 
 class GradedRow(NamedTuple):

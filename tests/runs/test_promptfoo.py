@@ -55,7 +55,12 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     path = CASES / "promptfoo-3.json"
     assert list(read_outputs(path, SeriesFilter({"prompt": "short"}))) == [
         StoredOutput(
-            "seat", Output("Zurich.\nSure.", measures=SPENT), 11, "openai:chat:small", asked=(f"Answer: {SEAT}", SEAT)
+            "seat",
+            Output("Zurich.\nSure.", measures=SPENT),
+            11,
+            "openai:chat:small",
+            asked=(f"Answer: {SEAT}", SEAT),
+            prompt="short",
         ),
         StoredOutput(
             "7",
@@ -63,6 +68,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
             43,
             "openai:chat:small",
             asked=COLOUR,
+            prompt="short",
         ),
         MissingOutput("2", 61, "API call error: 503 Service Unavailable", SUM),
     ]
@@ -73,6 +79,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
             79,
             "openai:chat:small",
             asked=("Answer at length: Add 2 and 3.", "Add 2 and 3."),
+            prompt="long",
         )
     ]
     with pytest.raises(RefusedError, match="contains outputs of 2 prompts, but a run can have only one") as raised:
@@ -83,7 +90,14 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
 
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
-        StoredOutput("colour", Output("Red.", measures=Measures(Decimal(700))), 7, "openai:chat:small", asked=COLOUR),
+        StoredOutput(
+            "colour",
+            Output("Red.", measures=Measures(Decimal(700))),
+            7,
+            "openai:chat:small",
+            asked=COLOUR,
+            prompt="Answer: {{question}}",
+        ),
         MissingOutput("sum", 18, "Error: timeout", SUM),
     ]
 

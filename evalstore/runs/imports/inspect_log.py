@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ def _forget_calls(entry: OutputEntry) -> OutputEntry:
     if isinstance(entry.output, MissingOutput):
         return entry
     answer = entry.output.output._replace(tool_calls=None)
-    return entry._replace(output=replace(entry.output, output=answer))
+    return entry._replace(output=entry.output._replace(output=answer))
 
 
 def read_model_name(spec: dict[str, Any]) -> str | None:
