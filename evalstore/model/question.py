@@ -174,10 +174,8 @@ class Question:
         return f" (did you mean {make_excerpt(meant)}? {where} has {shown})"
 
     def _digest(self, keys: Sequence[str]) -> str:
-        row = self.row
-        if row.keys().isdisjoint(keys):
-            return _DIGEST_OF_NOTHING
-        return compute_digest({key: row[key] for key in keys if key in row})
+        shown = {key: self.row[key] for key in keys if key in self.row}
+        return compute_digest(shown) if shown else _DIGEST_OF_NOTHING
 
 
 def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
