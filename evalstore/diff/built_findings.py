@@ -9,8 +9,8 @@ from functools import reduce
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.classify import classify
-from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.classify import classify, judge_change
+from evalstore.diff.direction import EITHER, VERDICT_MODES
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import DiffFinding
 from evalstore.diff.question_comparison import (
@@ -31,7 +31,8 @@ _COMBINE_CHANGED = "scoring-combine-changed"
 
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
-    finding = build_level_finding(change, settings)
+    finding = classify(change, settings.profile, settings.rule_set)
+    finding = _apply_declaration(finding, change, settings)
     old, new = sides
     before = old.cut_to_written(change.old_pointer)
     after = new.cut_to_written(change.new_pointer)
@@ -50,13 +51,29 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
 
 
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
-    """Return what a rule says of a change, without place, values and imported findings."""
-    known = classify(change, settings.profile, settings.rule_set)
+    """Return which rule a change belongs to and its level, and nothing else that is looked for."""
+    rule, proof, level = judge_change(change, settings.profile, settings.rule_set)
+    finding = DiffFinding(
+        *(EITHER, EITHER, None),
+        rule=rule.id,
+        level=level,
+        level_before=level,
+        certainty=proof.certainty if proof else rule.certainty,
+        message="",
+        reason="",
+    )
+    return _apply_declaration(finding, change, settings)
+
+
+def _apply_declaration(
+    finding: DiffFinding, change: Change, settings: ComparisonSettings
+) -> DiffFinding:
+    """Return the finding with the setting that declares its change, where there is one."""
     if change.proof is None or change.proof.declared is None:
-        return known
+        return finding
     # What a setting declares is no proof: the rule's own level is shown, too.
-    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set)
-    return replace(known, level_before=undeclared.level, overridden=change.proof.declared)
+    undeclared = judge_change(replace(change, proof=None), settings.profile, settings.rule_set)
+    return replace(finding, level_before=undeclared.level, overridden=change.proof.declared)
 
 
 def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:

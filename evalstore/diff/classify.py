@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.direction import (
@@ -29,7 +30,16 @@ from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
 from evalstore.text import add_article, make_printable
+from evalstore.versions import Bump
 from evalstore.word_diff import compare_words, is_reworded
+
+
+class Judgement(NamedTuple):
+    """The rule that a change belongs to, what proves that it moves nothing, and its level."""
+
+    rule: ChangeRule
+    proof: Proof | None
+    level: Bump
 
 
 def classify(
@@ -40,18 +50,25 @@ def classify(
     Nothing that is newer than the rule set is used.
     """
     change = restrict_to_rule_set(change, rule_set)
+    rule, proof, level = judge_change(change, profile, rule_set)
+    known = _classify_by_proof(change, rule, proof) if proof else _classify_by_rule(change, rule)
+    return known if known.level is level else replace(known, level=level, level_before=level)
+
+
+def judge_change(
+    change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
+) -> Judgement:
+    """Return the level of one change and what gives it; no words and no directions are found."""
+    change = restrict_to_rule_set(change, rule_set)
     rule = RULES[change.rule]
     proof = change.proof or _find_proof(change, rule, rule_set)
-    known = (
-        _classify_by_proof(change, _find_rule(proof.rule or rule.id, rule_set), proof)
-        if proof
-        else _classify_by_rule(change, rule)
-    )
-    headline = RULES[known.rule].headline if profile is Profile.HEADLINE else None
-    if headline is None or headline.only not in {None, change.name}:
-        return known
-    level = max(known.level, headline.level)
-    return replace(known, level=level, level_before=level)
+    if proof:
+        rule = _find_rule(proof.rule or rule.id, rule_set)
+    level = proof.level if proof else rule.level
+    headline = rule.headline if profile is Profile.HEADLINE else None
+    if headline and headline.only in {None, change.name}:
+        level = max(level, headline.level)
+    return Judgement(rule, proof, level)
 
 
 def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
@@ -80,7 +97,7 @@ def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None
 
 
 def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
-    directions = _find_directions(change, rule)
+    directions = find_directions(change, rule)
     claim = TotalEffect(*directions, *_bound_shifts(change, rule, directions[0]))
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
@@ -113,7 +130,8 @@ def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding
     )
 
 
-def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
+def find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
+    """Return where an edit that its rule judges moves the score and the verdict."""
     if rule.scope is Scope.NOTHING:
         return NONE, NONE
     direction = (change.decision and change.decision.direction) or rule.direction.decide_score(

@@ -16,7 +16,13 @@ from evalstore.diff.built_findings import (
 from evalstore.diff.change import NOTHING_SHOWN, Change, Decision, MovingEdits, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes
 from evalstore.diff.changes.spelling import find_spelling_change
-from evalstore.diff.classify import classify, restrict_to_rule_set
+from evalstore.diff.classify import (
+    Judgement,
+    classify,
+    find_directions,
+    judge_change,
+    restrict_to_rule_set,
+)
 from evalstore.diff.document import Sides, read_document
 from evalstore.diff.effects.scoring_edits import is_scoring_edit, list_scoring_edits
 from evalstore.diff.evidence import (
@@ -160,10 +166,10 @@ class _Comparison:
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
         effect, moving = None, NOTHING_SHOWN
-        is_scored_anew = bool(list_scoring_edits(changes))
-        if is_scored_anew and self.detail in _FOR_BUMPS:
-            moving = self._find_moving_edits(changes, sides)
-        if is_scored_anew and self._needs_effects(changes, moving):
+        edits = list_scoring_edits(changes)
+        if edits and self.detail in _FOR_BUMPS:
+            moving = self._find_moving_edits(changes, edits, sides)
+        if edits and self._needs_effects(changes, moving):
             changes, effect = _attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
         if (effect is None or effect.moves) and not any(map(self._is_major, changes)):
@@ -232,12 +238,19 @@ class _Comparison:
         """Whether a change is an edit of scoring that moves a score, as far as its rule knows."""
         if change.before is None or not is_scoring_edit(*change.states):
             return False
-        return self._classify(change).level is Bump.MAJOR
+        return self._judge(change).level is Bump.MAJOR
 
-    def _find_moving_edits(self, changes: list[Change], sides: Sides) -> MovingEdits:
+    def _find_moving_edits(
+        self, changes: list[Change], edits: list[int], sides: Sides
+    ) -> MovingEdits:
         """Return the edits that one of a few outputs shows to be major, enough for a bump."""
+        majors: dict[int, Direction] = {}
+        for index in edits:
+            rule, proof, level = self._judge(changes[index])
+            if level is Bump.MAJOR and proof is None:
+                majors[index] = find_directions(changes[index], rule)[0]
         replay = prepare_replay(changes, sides, self.load, invents=False)
-        return find_moving_edits(changes, [*map(self._classify, changes)], replay)
+        return find_moving_edits(changes, edits, majors, replay)
 
     def _needs_effects(self, changes: list[Change], moving: MovingEdits) -> bool:
         """Whether to find what checks can answer; for a bump, if that may lower a major change."""
@@ -245,7 +258,10 @@ class _Comparison:
             return self.detail is not Detail.RULES
         shown = moving.alone if moving.together else {}
         open_ = [change for index, change in enumerate(changes) if index not in shown]
-        return any(self._classify(change).level is Bump.MAJOR for change in open_)
+        return any(self._judge(change).level is Bump.MAJOR for change in open_)
+
+    def _judge(self, change: Change) -> Judgement:
+        return judge_change(change, self.settings.profile, self.settings.rule_set)
 
     def _classify(self, change: Change) -> DiffFinding:
         return classify(change, self.settings.profile, self.settings.rule_set)

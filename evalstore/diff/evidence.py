@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -132,15 +132,20 @@ def _add_witness(change: Change, finding: DiffFinding, replay: Replay | None) ->
 
 
 def find_moving_edits(
-    changes: list[Change], findings: list[DiffFinding], replay: Replay | None
+    changes: list[Change],
+    edits: list[int],
+    majors: Mapping[int, Direction],
+    replay: Replay | None,
 ) -> MovingEdits:
-    """Return the edits that one of a few outputs shows to be major: nothing can lower them."""
-    edits = list_scoring_edits(changes)
-    if replay is None or not edits:
+    """Return the edits that one of a few outputs shows to be major: nothing can lower them.
+
+    `edits` are those of scoring, `majors` those that their rules call so, with their directions.
+    """
+    if replay is None:
         return NOTHING_SHOWN
     alone: dict[int, Witness] = {}
-    for index in (one for one in edits if findings[one].level is Bump.MAJOR):
-        if witness := replay.find_quickly(changes[index], findings[index].direction):
+    for index, direction in majors.items():
+        if witness := replay.find_quickly(changes[index], direction):
             alone[index] = witness
     if len(edits) == 1:
         return MovingEdits(alone, together=bool(alone))

@@ -37,8 +37,8 @@ class Detail(StrEnum):
     """How much a comparison finds out.
 
     RULES: which rules there are, with nothing searched for what an edit moves; LEVELS: rules and
-    their levels, with no places, values and sum for anybody to read; BUMP: those, too, and nothing
-    that cannot change a level; FINDINGS: directions and bounds, too;
+    their levels, with no words, places, values and sum for anybody to read; BUMP: those, too, and
+    nothing that cannot change a level; FINDINGS: directions and bounds, too;
     WITNESSES: also an output that shows each, which is most of the work.
     """
 
@@ -148,7 +148,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffFinding(Claim):
-    """A rule's judgement on one edit; while only levels are asked for, without its place.
+    """A rule's judgement on one edit; while only levels are asked for, without place and words.
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the
     setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
