@@ -105,7 +105,11 @@ class Version(semver.Version):
     @property
     def without_build(self) -> Version:
         """The version without build metadata: equal ones have the same precedence."""
-        return self.with_prerelease(self.prerelease)
+        return self if self.build is None else self.with_prerelease(self.prerelease)
+
+    def is_like(self, other: Version) -> bool:
+        """Whether both have the same precedence; no order is found for it."""
+        return self.to_tuple()[:4] == other.to_tuple()[:4]
 
     def with_prerelease(self, prerelease: str | None) -> Version:
         """Return the version without its build, and with a pre-release instead of its own."""

@@ -25,19 +25,37 @@ NEAR_WORDS = 0.6
 
 
 def pair_checks(old: RubricState, new: RubricState) -> RubricState:
-    """Return `new` with the tokens of `old` on the checks that pair; others get a new token."""
+    """Return `new` with the tokens of `old` on the checks that pair; others get a new token.
+
+    A check that nobody touched is the same object on both sides.
+    """
     left, right = list(old.checks), list(new.checks)
-    tokens: dict[int, str] = {}
+    former: dict[int, CheckState] = {}
     # What one stage paired is out of reach of the later, less certain ones.
     for stage in _STAGES:
-        matches = {after.index: before.token for before, after in stage(left, right)}
-        left = [check for check in left if check.token not in set(matches.values())]
+        if not (left and right):
+            break
+        matches = {after.index: before for before, after in stage(left, right)}
+        paired = {check.token for check in matches.values()}
+        left = [check for check in left if check.token not in paired]
         right = [check for check in right if check.index not in matches]
-        tokens |= matches
-    checks = tuple(
-        replace(check, token=tokens.get(check.index, f"n{check.index}")) for check in new.checks
-    )
+        former |= matches
+    checks = tuple(_name_check(check, former.get(check.index)) for check in new.checks)
     return replace(new, checks=checks)
+
+
+def _name_check(check: CheckState, former: CheckState | None) -> CheckState:
+    token = former.token if former else f"n{check.index}"
+    named = check if check.token == token else replace(check, token=token)
+    is_untouched = former and is_same(_list_facts(former), _list_facts(named))
+    return former if former and is_untouched else named
+
+
+def _list_facts(check: CheckState) -> list[Any]:
+    """Return all that a check is; two with the same facts are one."""
+    at = check.token, check.index, check.id, check.has_id
+    weighed = str(check.weight), check.is_required
+    return [*at, *weighed, list_demand(check), dict(check.extras), dict(check.rubrics)]
 
 
 def pair_items(

@@ -56,6 +56,8 @@ def is_same(old: Any, new: Any) -> bool:
     """Whether two plain values are equal: 1.0 is 1, but True is not."""
     if old is new:
         return True
+    if isinstance(old, str):  # as most values are
+        return bool(old == new)
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(
             is_same(item, new[key]) for key, item in old.items()

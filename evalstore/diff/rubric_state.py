@@ -150,7 +150,10 @@ class RubricState:
     verdict: VerdictRule = VerdictRule.SCORE
 
     def __getitem__(self, token: str) -> CheckState:
-        return next(check for check in self.checks if check.token == token)
+        for check in self.checks:
+            if check.token == token:
+                return check
+        raise KeyError(token)
 
     @property
     def tokens(self) -> list[str]:

@@ -14,6 +14,7 @@ from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric_state
 from evalstore.model import Output, RubricResult, Sample, Verdict
@@ -77,7 +78,7 @@ def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
     assert before is not None
     assert after is not None
     claims = []
-    for step in attach_effects(list(find_rubric_changes(before, after)), None)[0]:
+    for step in attach_effects(list(find_rubric_changes(before, pair_checks(before, after))), None)[0]:
         claim = classify(step)
         claims.append(claim)
         answers = list(zip(*(results(state) for state in step.states), strict=True))

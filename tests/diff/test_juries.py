@@ -29,6 +29,7 @@ from evalstore.diff.deciders.juries import (
     read_jury,
 )
 from evalstore.diff.direction import join_directions
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import read_rubric_state
@@ -249,7 +250,7 @@ def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None
     before, after = read_rubric_state(make_plain(old)), read_rubric_state(make_plain(new))
     assert before is not None
     assert after is not None
-    for step in find_rubric_changes(before, after, find):
+    for step in find_rubric_changes(before, pair_checks(before, after), find):
         claim = classify(step)
         for was, now in zip(*(answers(make_rubric(state), find) for state in step.states), strict=True):
             told = f"{claim.rule} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"

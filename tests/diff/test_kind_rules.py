@@ -13,6 +13,7 @@ from evalstore.checks import prepare_rubric
 from evalstore.diff import DiffFinding, Direction
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.model import Output, Question, Sample, Verdict
@@ -122,7 +123,7 @@ def test_what_is_claimed_of_an_edit_holds_on_every_text(
         before, after = (read_rubric_state(make_plain(rubric(check, negate=negate))) for check in pair)
         assert before is not None
         assert after is not None
-        for step in find_rubric_changes(before, after):
+        for step in find_rubric_changes(before, pair_checks(before, after)):
             claims.append(classify(step))
             hold(claims[-1], *(answers(state, texts, said) for state in step.states))
     assert {claim.level for claim in claims} & {Bump.MAJOR}
@@ -162,7 +163,7 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
         )
         assert before is not None
         assert after is not None
-        for step in find_rubric_changes(before, after):
+        for step in find_rubric_changes(before, pair_checks(before, after)):
             told.append(classify(step))
             hold(told[-1], *(answers(state, ["", "x", "{}", FENCED[0], *DEEP], said) for state in step.states))
     assert {claim.directions[0] for claim in told} >= (

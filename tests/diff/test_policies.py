@@ -14,6 +14,7 @@ from evalstore.diff import DiffFinding
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, read_rubric_state
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
@@ -41,7 +42,7 @@ def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple
         )
         assert before is not None
         assert after is not None
-        for step in attach_effects(list(find_rubric_changes(before, after)), None)[0]:
+        for step in attach_effects(list(find_rubric_changes(before, pair_checks(before, after))), None)[0]:
             claim, (old, new) = classify(step), step.states
             proved += claim.level < Bump.MAJOR
             for results in product(*map(answers, old.checks)):

@@ -19,6 +19,7 @@ from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric_state
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict
@@ -130,7 +131,7 @@ def hold(claim: DiffFinding, old: list[RubricResult], new: list[RubricResult]) -
 def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
     before, after = states(old, new)
     claims = []
-    steps, _ = attach_effects(list(find_rubric_changes(before, after)), None)
+    steps, _ = attach_effects(list(find_rubric_changes(before, pair_checks(before, after))), None)
     for step in steps:
         claims.append(classify(step))
         hold(claims[-1], *(results(state) for state in step.states))

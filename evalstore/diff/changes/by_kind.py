@@ -15,6 +15,7 @@ from evalstore.diff.changes.examples import find_example_changes
 from evalstore.diff.changes.spelling import find_param_spellings
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import Certainty
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import read_rubric_state
@@ -97,6 +98,7 @@ def _find_rubric_edits(
     from evalstore.diff.changes.rubric import find_rubric_changes
 
     before, after = attach_composite_facts((before, after), load)
+    after = pair_checks(before, after)
     # Two spellings of one rubric are equal there; what is written differently is found in the
     # mappings.
     yield from find_rubric_changes(before, after, load)

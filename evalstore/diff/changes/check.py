@@ -31,6 +31,8 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     Those of its threshold, weight and gate are elsewhere.
     """
     check, goal = script.current[token], script.goal[token]
+    if check is goal:
+        return
     if check.kind != goal.kind:
         edited = replace(goal, weight=check.weight, is_required=check.is_required)
         if find_plain_kind(check.kind) == find_plain_kind(goal.kind):

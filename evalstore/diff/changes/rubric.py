@@ -56,7 +56,7 @@ def find_rubric_changes(
 ) -> Edits:
     """Yield the edits from `old` to `new`, checks and scoring.
 
-    `load` reads what they refer to.
+    `new` has the tokens of `old` on the checks that pair. `load` reads what they refer to.
     """
     # Inlined composites come first and last: between them both sides have the same level of
     # nesting.
@@ -65,7 +65,7 @@ def find_rubric_changes(
     yield from apart
     start = apart[-1].states[1] if apart else old
     end = together[-1].states[1] if together else new
-    goal = pair_checks(start, end)
+    goal = pair_checks(start, end) if apart or together else end
     regrouped = list(find_regrouping(start, goal))
     yield from regrouped
     start = regrouped[-1].states[1] if regrouped else start

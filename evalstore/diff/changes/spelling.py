@@ -11,7 +11,6 @@ from evalstore.diff.changes.edit_script import (
 )
 from evalstore.diff.document import Sides
 from evalstore.diff.kinds import KINDS, Row
-from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 
@@ -28,9 +27,12 @@ def find_spelling_change(sides: Sides) -> Iterator[Change]:
 def find_param_spellings(
     old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
 ) -> Iterator[Change]:
-    """Yield the edits of parameters that are spelled differently and mean the same."""
+    """Yield the edits of parameters that are spelled differently and mean the same.
+
+    `states` are the rubrics that the mappings spell, with one token for checks that pair.
+    """
     before = {check.token: check for check in states[0].checks}
-    for goal in pair_checks(*states).checks:
+    for goal in states[1].checks:
         check = before.get(goal.token)
         if check is not None and check.kind == goal.kind:
             yield from _find_check_spelling(

@@ -42,7 +42,7 @@ def find_free_version(released: Version, bump: Bump, known: Collection[Version])
     `known` are the released versions, also those that only other branches have.
     """
     version = bump_version(released, bump)
-    is_taken = bump and any(version == one.without_build for one in known)
+    is_taken = bump and any(map(version.is_like, known))
     return _step_over(known, bump) if is_taken else version
 
 

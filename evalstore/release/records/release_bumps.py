@@ -189,11 +189,9 @@ class BumpChecker:
     def _list_followed(self, tag: ReleaseTag) -> Iterator[tuple[ReleaseTag, Bump]]:
         """Yield the releases that a version is the next one after, with the step."""
         for base in self._list_finals(tag):
-            bumps = (Bump.MAJOR, Bump.MINOR, Bump.PATCH)
-            steps = {bump_version(base.version, bump): bump for bump in bumps}
-            said = steps.get(tag.version.final)
+            said = compute_bump(base.version, tag.version.final)
             # Where it does not follow one release, it follows none of those before that.
-            if said is None:
+            if bump_version(base.version, said) != tag.version.final:
                 return
             yield base, said
 

@@ -23,6 +23,7 @@ from evalstore.diff import (
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric_state
@@ -257,7 +258,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
     if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
         return
     models = Models(pair, Drawn(""))
-    changes = list(find_rubric_changes(sides[0], sides[1], pair.load))
+    changes = list(find_rubric_changes(sides[0], pair_checks(sides[0], sides[1]), pair.load))
     imported = [import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes]
     edits, _ = attach_effects(imported, pair.load)
     for change in (*edits, *(one.step for one in edits if one.made)):
