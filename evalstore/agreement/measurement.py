@@ -116,7 +116,7 @@ def open_judge(
     return JudgeUnderTest(
         ref,
         str(juror.model["id"]),
-        juror.template.names,
+        juror.names,
         juror.definition.variables,
         values,
         prepare,

@@ -169,7 +169,8 @@ class Replacement:
         """
         counts = self._count()
         while any(side.grading.session.can_ask for side in self._sides):
-            refuse_large_plan(self.old.grading.session.judges, self._join_plans())
+            made = sum(side.grading.session.asked for side in self._sides)
+            refuse_large_plan(self.old.grading.session.judges, self._join_plans(), made)
             for side in self._sides:
                 if side.grading.session.can_ask:
                     side.grading.session.ask_missing()

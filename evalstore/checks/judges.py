@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from evalstore.checks.context import CheckContext
-from evalstore.checks.reply import ParsedReply, build_reply_schema, read_reply
-from evalstore.checks.template import Template, compile_template, fill_template
+from evalstore.checks.reply import (
+    ParsedReply,
+    build_reply_schema,
+    read_first_reply,
+    read_reply,
+)
+from evalstore.checks.template import (
+    Template,
+    compile_template,
+    fill_template,
+    list_shown_names,
+)
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import (
@@ -28,7 +38,7 @@ from evalstore.model import (
     is_cosmetic,
     read_judge,
 )
-from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
+from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA, FirstPrompt
 from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.text import make_excerpt
 
@@ -37,37 +47,63 @@ CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
 # Whether a reply may say that the question does not apply.
 _REPLY_FORMATS = {"json": False, "json_or_na": True}
+_FORMAT = "response_format"
+# In whose role a prompt is sent; the first where nothing is said.
+_ROLES = ("user", "system")
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "text"),
     "extra": (dict, "mapping"),
 }
 
 
+class _PromptError(Exception):
+    """A prompt cannot be sent; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedJudge:
     """A judge ready to be asked.
 
-    `name` is what messages and calls call it; `model` is merged and in one spelling.
+    `name` is what messages and calls call it; `model` is merged and in one spelling. `first` is the
+    template of its first prompt, if it has one.
     """
 
     name: str
     definition: Judge
     template: Template
     model: Mapping[str, Any]
+    first: Template | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that its prompts show, but what the first reply fills."""
+        return list_shown_names(self.template, self.first, self.fills)
+
+    @property
+    def fills(self) -> str:
+        """The variable that the first reply fills; empty for none."""
+        return self.definition.first.fills if self.definition.first else ""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
     """One reply of a judge, as received and as read; `about` names the statement in question.
 
-    `counts`: the score is made of it, so that there is none where the reply cannot be read.
+    `counts`: the score is made of it, so that there is none where the reply cannot be read. `first`
+    is the reply to the judge's first prompt, if it has one.
     """
 
     judge: PreparedJudge
     reply: JudgeReply
     parsed: ParsedReply
+    first: JudgeReply | None = None
     about: str = ""
     counts: bool = True
+
+    @property
+    def replies(self) -> tuple[JudgeReply, ...]:
+        """All replies that it is made of."""
+        return (self.reply,) if self.first is None else (self.first, self.reply)
 
     @property
     def lead(self) -> str:
@@ -88,10 +124,13 @@ def prepare_judge(
     judge = _read_judge(ref, artifact.value)
     name = artifact.versioned
     template = compile_template(judge.template)
-    if isinstance(template, str):
-        return grade_error(f"the template of {name}: {make_excerpt(template)}")
+    first = compile_template(judge.first.template) if judge.first else None
+    if isinstance(template, str) or isinstance(first, str):
+        problem = template if isinstance(template, str) else first
+        return grade_error(f"the template of {name}: {make_excerpt(str(problem))}")
     known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(variable_names)}
-    if unfilled := [read for read in template.names if read not in known]:
+    prepared = PreparedJudge(name, judge, template, {}, first)
+    if unfilled := [read for read in prepared.names if read not in known]:
         return grade_error(
             f"nothing fills {{{{ {make_excerpt(unfilled[0])} }}}} in the template of {name}"
         )
@@ -105,13 +144,17 @@ def prepare_judge(
     for key, (type_, word) in _REQUEST_TYPES.items():
         if not isinstance(merged.get(key, type_()), type_):
             return grade_error(f"`model.{key}` of {name} is not a {word}")
-    if "response_format" in merged:
-        may_be_idle = _REPLY_FORMATS.get(str(merged["response_format"]))
+    if merged.get("role", _ROLES[0]) not in _ROLES:
+        return grade_error(f"`model.role` of {name} can be {' or '.join(_ROLES)} only")
+    if merged.get("role") == _ROLES[0]:
+        del merged["role"]
+    if _FORMAT in merged:
+        may_be_idle = _REPLY_FORMATS.get(str(merged[_FORMAT]))
         if may_be_idle is None:
             forms = " or ".join(_REPLY_FORMATS)
             return grade_error(f"`model.response_format` of {name} can be {forms} only")
-        merged["response_format"] = build_reply_schema(judge, may_be_idle=may_be_idle)
-    return PreparedJudge(name, judge, template, merged)
+        merged[_FORMAT] = build_reply_schema(judge, may_be_idle=may_be_idle)
+    return replace(prepared, model=merged)
 
 
 def ask_judge(
@@ -122,22 +165,58 @@ def ask_judge(
     *,
     times: int = 1,
 ) -> Iterator[JudgeAnswer]:
-    """Ask a judge `times` about one output and yield what it says; a failure is an answer, too."""
-    try:
-        prompt = fill_template(judge.template, _fill_values(judge, sample, variables))
-        prompt.encode()
-    except (LimitError, UnicodeEncodeError) as error:
-        message = (
-            error.message
-            if isinstance(error, LimitError)
-            else "the prompt contains half of a surrogate pair"
-        )
-        yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, message))
-        return
-    is_readable = partial(_is_readable, judge.definition, sample.text)
+    """Ask a judge `times` about one output and yield what it says; a failure is an answer, too.
+
+    A judge with a first prompt is asked that before, each time.
+    """
+    values = _fill_values(judge, sample, variables)
     for number in range(times):
-        reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number, is_readable))
-        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply, output=sample.text))
+        try:
+            yield _ask_once(judge, sample, values, context, number)
+        except _PromptError as error:
+            yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, str(error)))
+            return
+
+
+def _ask_once(
+    judge: PreparedJudge,
+    sample: Sample,
+    values: Mapping[str, str],
+    context: CheckContext,
+    number: int,
+) -> JudgeAnswer:
+    """Return the answer to one asking; raises `_PromptError` for a prompt that cannot be sent."""
+    first_reply = None
+    if judge.first and judge.definition.first:
+        prompt = _fill_prompt(judge.first, values)
+        model = {key: item for key, item in judge.model.items() if key != _FORMAT}
+        can_read = partial(_is_first_readable, judge.definition.first)
+        call = JudgeCall(judge.name, prompt, model, number, can_read, is_shared=True)
+        first_reply = context.ask(call)
+        found = read_first_reply(judge.definition.first, first_reply)
+        if found.text is None:
+            return JudgeAnswer(judge, first_reply, ParsedReply(None, found.problem))
+        values = {**values, judge.fills: found.text}
+    prompt = _fill_prompt(judge.template, values)
+    is_readable = partial(_is_readable, judge.definition, sample.text)
+    reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number, is_readable))
+    parsed = read_reply(judge.definition, reply, output=sample.text)
+    return JudgeAnswer(judge, reply, parsed, first_reply)
+
+
+def _fill_prompt(template: Template, values: Mapping[str, str]) -> str:
+    try:
+        prompt = fill_template(template, values)
+        prompt.encode()
+    except LimitError as error:
+        raise _PromptError(error.message) from None
+    except UnicodeEncodeError:
+        raise _PromptError("the prompt contains half of a surrogate pair") from None
+    return prompt
+
+
+def _is_first_readable(first: FirstPrompt, reply: JudgeReply) -> bool:
+    return read_first_reply(first, reply).text is not None
 
 
 def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
@@ -155,9 +234,10 @@ def grade_answers(
     """
     unscored = [answer for answer in answers if answer.counts and not answer.parsed.is_answer]
     grade = _explain_unscored(unscored, answers) if unscored else _combine_scores(answers, combine)
-    texts = [answer.reply.text for answer in answers]
+    all_replies = [reply for answer in answers for reply in answer.replies]
+    texts = [reply.text for reply in all_replies]
     replies = compute_digest(texts) if any(texts) else ""
-    digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
+    digests = tuple(reply.digest for reply in all_replies if reply.digest)
     return grade._replace(replies=replies, reply_digests=digests)
 
 
@@ -221,7 +301,7 @@ def _fill_values(
     """
     own = {CRITERIA} & {*judge.definition.variables} & {*variables}
     values: dict[str, Any] = {}
-    for name in judge.template.names:
+    for name in judge.names:
         is_builtin = name in BUILTIN_VARIABLES and name not in own
         values[name] = BUILTIN_VARIABLES[name](sample) if is_builtin else variables[name]
     return {name: _to_prompt_text(value) for name, value in values.items()}

@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.reply_keys import find_first_object, read_level, read_score, read_verdict
+from evalstore.checks.reply_keys import (
+    find_first_object,
+    join_texts,
+    parse_object,
+    read_level,
+    read_score,
+    read_verdict,
+)
 from evalstore.checks.reply_text import (
     AnswerObject,
     ReplyError,
@@ -22,7 +29,7 @@ from evalstore.checks.reply_text import (
 from evalstore.documents import convert_fraction, read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
-from evalstore.model.judge import ReplyKeys
+from evalstore.model.judge import FirstPrompt, ReplyKeys
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
@@ -84,6 +91,14 @@ class ParsedReply:
         return self.score is not None or not self.is_applicable
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedFirst:
+    """The text that the reply to a first prompt fills in; None with the problem in words."""
+
+    text: str | None
+    problem: str = ""
+
+
 def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
     """Read one reply: JSON with the key of the score type, else what `reply_pattern` finds.
 
@@ -133,8 +148,11 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
 
 def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
     """Return what a reply's first object says under the judge's keys, or its pattern finds."""
-    value = find_first_object(text)
+    value = _find_object(text, keys.pattern)
     score = None if value is None else _find_by_keys(judge, keys, value)
+    words = _find_words(value or {}) if keys.words is None else _get_text(value, keys.words)
+    if score is not None and keys.words is not None and not words.strip():
+        score = f"the reply has no words under {keys.words}: {_quote_excerpt(text)}"
     if score is None and judge.reply_pattern is not None:
         score, capture = _find_in_text(judge, judge.reply_pattern, text) or (None, "")
         if level := read_level(capture, judge.levels or {}):
@@ -142,7 +160,39 @@ def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
     if score is None:
         wanted = keys.level or keys.score or keys.verdict
         return ParsedReply(None, f"the reply has no object with {wanted}: {_quote_excerpt(text)}")
-    return _to_parsed_reply(judge, score, None, _find_words(value or {}))
+    return _to_parsed_reply(judge, score, None, words)
+
+
+def _find_object(text: str, pattern: str | None) -> Mapping[str, Any] | None:
+    """Return the object of a reply: what a pattern first finds as JSON, else text in braces."""
+    if pattern is None:
+        return find_first_object(text)
+    matcher = _compile_search(pattern)
+    groups = None if isinstance(matcher, str) else matcher.find_groups(text)
+    return parse_object(groups[0] or "") if groups else None
+
+
+def _get_text(value: Mapping[str, Any] | None, key: str) -> str:
+    said = (value or {}).get(key)
+    return said if isinstance(said, str) else ""
+
+
+def read_first_reply(first: FirstPrompt, reply: JudgeReply) -> ParsedFirst:
+    """Read the reply to a judge's first prompt.
+
+    Its text is all of the reply, or the texts of the list that the prompt's `key` names.
+    """
+    text = reply.text.strip()
+    if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
+        return ParsedFirst(None, make_excerpt(problem))
+    if first.key is None:
+        return ParsedFirst(text)
+    listed = join_texts((_find_object(text, first.pattern) or {}).get(first.key))
+    if listed is None:
+        return ParsedFirst(
+            None, f"the first reply has no list of texts under {first.key}: {_quote_excerpt(text)}"
+        )
+    return ParsedFirst(listed)
 
 
 def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fraction | str | None:
@@ -156,10 +206,19 @@ def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fr
         passes = read_verdict(value[keys.verdict])
     if passes is False or (keys.verdict is not None and passes is None):
         return None if passes is None else Fraction(0)
-    number = read_score(value[keys.score]) if keys.score and keys.score in value else None
+    number = _read_number(keys, value)
     if number is None:
         return None if passes is None else Fraction(1)
     return _read_score(judge, number)
+
+
+def _read_number(keys: ReplyKeys, value: Mapping[str, Any]) -> int | Decimal | None:
+    """Return the number of a reply's score; in an object that a pattern finds, only a number is."""
+    if keys.score is None or keys.score not in value:
+        return None
+    said = value[keys.score]
+    is_none = said is None or isinstance(said, bool) or (isinstance(said, str) and not said.strip())
+    return None if keys.pattern is not None and is_none else read_score(said)
 
 
 def _find_words(value: Mapping[str, Any]) -> str:
@@ -274,6 +333,18 @@ def find_pattern_limit(pattern: str) -> str | None:
     """Say from which length on a reply is not searched by a judge's `reply_pattern`, or None."""
     matcher = _compile(pattern)
     return None if isinstance(matcher, str) else matcher.limit_problem
+
+
+def find_object_pattern_problem(pattern: str) -> str | None:
+    """Return why a pattern can find no object in a reply, or None."""
+    matcher = _compile_search(pattern)
+    return matcher if isinstance(matcher, str) else matcher.limit_problem
+
+
+def _compile_search(pattern: str) -> PatternMatcher | str:
+    from evalstore.languages.patterns import compile_matcher
+
+    return compile_matcher(pattern, "", "search")
 
 
 def _compile(pattern: str) -> PatternMatcher | str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from evalstore.documents import read_legacy_json, read_legacy_yaml
+from evalstore.documents import read_javascript_value, read_legacy_json, read_legacy_yaml
 from evalstore.errors import LoadError
 
 OBJECT_LENGTH = 100_000  # characters of one object; what is longer is read as if it ended there
@@ -34,6 +34,25 @@ def find_first_object(text: str) -> Mapping[str, Any] | None:
         if isinstance(value, dict):
             return value
     return None
+
+
+def parse_object(text: str) -> Mapping[str, Any] | None:
+    """Return a text that is a mapping of JSON, as JavaScript reads it; None for another."""
+    with suppress(LoadError):  # a limit is one, too
+        value = read_javascript_value(text)
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def join_texts(value: Any) -> str | None:
+    """Return a list of texts as one, each behind `- ` on a line of its own but the first.
+
+    None for what is no such list, or has an empty text.
+    """
+    texts = value if isinstance(value, list) else []
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        return None
+    return "\n- ".join(texts)
 
 
 def _read_object(text: str) -> Any:

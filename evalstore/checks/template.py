@@ -120,6 +120,17 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
     return "".join(texts)
 
 
+def list_shown_names(
+    template: Template, first: Template | None = None, fills: str = ""
+) -> tuple[str, ...]:
+    """Return the names that a judge's prompts show, each once.
+
+    That is without `fills`, which the reply to the first of them fills in the other.
+    """
+    own = (name for name in template.names if first is None or name != fills)
+    return tuple(dict.fromkeys((*(first.names if first else ()), *own)))
+
+
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:
     """Return the text between `done` and the tag, and where the text behind the tag begins.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from evalstore.checks.question_values import fill_from_question
-from evalstore.diff.deciders.judges import find_template_names
+from evalstore.diff.deciders.judges import find_prompt_names
 from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
@@ -114,11 +114,7 @@ class RubricReaders:
     def _list_template_names(self, ref: str) -> list[str]:
         """Return the keys of a question that a judge's template reads; raises `EvalstoreError`."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
-        names = (
-            find_template_names(found.value.get("template"))
-            if found and found.kind is Kind.JUDGE
-            else None
-        )
+        names = find_prompt_names(found.value) if found and found.kind is Kind.JUDGE else None
         if names is None:
             raise EvalstoreError(f"{ref} floats, or cannot be read")
         return [name for name in names if name in BUILTIN_VARIABLES]

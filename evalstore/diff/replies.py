@@ -82,7 +82,9 @@ def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
         for key, value in _list_answers(judge):
             named[getattr(judge.reads, key, None) or key, value] = None
     answers = list(named)
-    documents = [write_canonical({key: value}) for key, value in answers]
+    keys = {judge.reads.words for judge in sides if judge.reads and judge.reads.words}
+    said = [{}, *({key: "Why."} for key in sorted(keys))]
+    documents = [write_canonical({key: value, **one}) for one in said for key, value in answers]
     yield from documents
     words = list(dict.fromkeys(word for _, value in answers for word in _spell_answer(value)))
     patterns = dict.fromkeys(judge.reply_pattern for judge in sides if judge.reply_pattern)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.reply import (
+    find_object_pattern_problem,
     find_pattern_limit,
     find_pattern_problem,
     find_quoted_answer,
@@ -46,6 +47,7 @@ _ANSWERS = {
     ScoreType.LEVELS: "name of `level_names`",
 }
 _EVIDENCE = ("tpr", "tnr", "validated_at")
+_TEMPLATE, _FIRST = ("template",), ("first", "template")
 
 
 def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
@@ -62,24 +64,59 @@ def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
 
 def lint_prompt(artifact: Artifact) -> Iterator[Note]:
     """Yield what is wrong with what a judge asks, and with how its reply is read."""
-    yield from _lint_template(artifact.document)
-    yield from _lint_reply_pattern(artifact.document.value)
+    document = artifact.document
+    filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
+    first = get_mapping(document.value, "first")
+    if fills := first.get("fills"):
+        yield from _lint_template(document, _FIRST, filled)
+        yield from _lint_filled(document.value, fills)
+        filled.append(fills)
+    yield from _lint_template(document, _TEMPLATE, filled)
+    yield from _lint_reply_pattern(document.value)
+    for key in ("first", "reads"):
+        yield from _lint_object_pattern(get_mapping(document.value, key), (key, "pattern"))
 
 
-def _lint_template(document: Document) -> Iterator[Note]:
-    template = document.value.get("template")
+def _lint_filled(value: dict[str, Any], fills: Any) -> Iterator[Note]:
+    """Yield that a first prompt is asked for nothing."""
+    template = value.get("template")
+    tags = find_tags(template) if isinstance(template, str) else ()
+    if all(tag.name != fills for tag in tags):
+        yield make_note(
+            "check-problem",
+            ("first", "fills"),
+            message=f"`template` does not show {describe_value(fills)}, so its reply has no effect",
+            hint=f"write {{{{ {fills} }}}} into the template, or remove `first`",
+        )
+
+
+def _lint_object_pattern(keys: dict[str, Any], at: Pointer) -> Iterator[Note]:
+    pattern = keys.get("pattern")
+    problem = find_object_pattern_problem(pattern) if isinstance(pattern, str) else None
+    if problem:
+        hint = "use the syntax of Python's re; what it matches is read as JSON"
+        yield make_note("check-problem", at, message=problem, hint=hint)
+
+
+def _lint_template(document: Document, at: Pointer, filled: Sequence[str]) -> Iterator[Note]:
+    """Yield what is wrong with the template at a pointer, of which `filled` are the variables."""
+    *parents, key = at
+    holder = document.value
+    for parent in parents:
+        holder = holder[parent]
+    template = holder.get(key)
     if not isinstance(template, str):
         return
-    filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
-    reported, place_of = set[str](), _find_tag_places(document)
+    reported, place_of = set[str](), _find_tag_places(document, at, template)
     tags = [*find_tags(template)]
-    if template and not any(tag.problem for tag in tags) and not _shows_output(tags):
-        yield make_note("template-output-unread", ("template",))
+    is_broken = any(tag.problem for tag in tags)
+    if at == _TEMPLATE and template and not is_broken and not _shows_output(tags):
+        yield make_note("template-output-unread", at)
     for wrong in find_in_template(template, filled):
         yield make_note(
             "placeholder-unfilled",
-            ("template",),
-            place=_find_place(document, wrong.written),
+            at,
+            place=_find_place(document, at, wrong.written),
             found=wrong.written,
             hint=wrong.hint,
         )
@@ -88,7 +125,7 @@ def _lint_template(document: Document) -> Iterator[Note]:
         if tag.problem:
             yield make_note(
                 "template-malformed",
-                ("template",),
+                at,
                 place=place,
                 message=tag.problem,
                 hint=_KNOWN_TAGS,
@@ -101,7 +138,7 @@ def _lint_template(document: Document) -> Iterator[Note]:
                 tag.name, meant, "declare it under `variables:` so that checks can fill it"
             )
             yield make_note(
-                "template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint
+                "template-variable-unfilled", at, place=place, found=tag.name, hint=hint
             )
 
 
@@ -121,16 +158,16 @@ def _shows_output(tags: list[TemplateTag]) -> bool:
     return False
 
 
-def _find_tag_places(document: Document) -> Callable[[int], Place]:
-    """Return a function from a tag's number to its place.
+def _find_tag_places(document: Document, at: Pointer, template: str) -> Callable[[int], Place]:
+    """Return a function from the number of a tag of a template to its place.
 
     Where YAML writes it differently, that is the template's place.
     """
-    begin, (_, _, start, end) = document.locate(("template",)), document.spans["template",]
+    begin, (_, _, start, end) = document.locate(at), document.spans[at]
     text = document.text[:end]
     offsets = [start + offset for offset in find_tag_starts(text[start:])]
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    if len(offsets) != sum(1 for _ in find_tag_starts(document.value["template"])):
+    if len(offsets) != sum(1 for _ in find_tag_starts(template)):
         return lambda _: begin
 
     def place(number: int) -> Place:
@@ -140,9 +177,9 @@ def _find_tag_places(document: Document) -> Callable[[int], Place]:
     return place
 
 
-def _find_place(document: Document, written: str) -> Place | None:
-    """Return where these characters of the template are; None if YAML writes them differently."""
-    _, _, start, end = document.spans["template",]
+def _find_place(document: Document, at: Pointer, written: str) -> Place | None:
+    """Return where these characters of a template are; None if YAML writes them differently."""
+    _, _, start, end = document.spans[at]
     offset = document.text.find(written, start, end)
     return locate_offset(document.text, offset, document.file) if offset >= 0 else None
 

@@ -245,24 +245,41 @@ def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft 
 
     It is None where that cannot be.
     """
-    template = judge.value["template"] if judge else ""
-    renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")
-    before, after = ({tag.name for tag in find_tags(text)} for text in (template, renamed))
-    if judge is None or variable in after or _STATEMENT in before:
+    if judge is None:
         return None
-    variables = [_STATEMENT if name == variable else name for name in judge.value["variables"]]
-    value = {**judge.value, "template": renamed, "variables": variables, _VARIABLE: variable}
-    return replace(judge, id=f"{judge.id}_each", value=value)
+    renamed = _rename_variable(judge.value, variable, _STATEMENT)
+    if variable in _list_tags(renamed) or _STATEMENT in _list_tags(judge.value):
+        return None
+    return replace(judge, id=f"{judge.id}_each", value={**renamed, _VARIABLE: variable})
+
+
+def _rename_variable(judge: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    """Return a judge whose prompts show a variable by another name."""
+    place, other = f"{{{{ {old} }}}}", f"{{{{ {new} }}}}"
+    first = judge.get("first")
+    return {
+        **judge,
+        "template": judge["template"].replace(place, other),
+        "variables": [new if name == old else name for name in judge["variables"]],
+        **(
+            {"first": {**first, "template": first["template"].replace(place, other)}}
+            if first
+            else {}
+        ),
+    }
+
+
+def _list_tags(judge: Mapping[str, Any]) -> set[str]:
+    texts = [judge["template"], judge.get("first", {}).get("template", "")]
+    return {tag.name for text in texts for tag in find_tags(text)}
 
 
 def restore_judge(judge: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a judge as it is where it is asked about one statement of a check."""
     if not isinstance(variable := judge.get(_VARIABLE), str):
         return judge
-    template = judge["template"].replace(f"{{{{ {_STATEMENT} }}}}", f"{{{{ {variable} }}}}")
-    variables = [variable if name == _STATEMENT else name for name in judge["variables"]]
     rest = {key: item for key, item in judge.items() if key != _VARIABLE}
-    return {**rest, "template": template, "variables": variables}
+    return _rename_variable(rest, _STATEMENT, variable)
 
 
 def _make_statement(

@@ -96,7 +96,8 @@ class PromptRow:
     `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its
     `places`, each with the template text that stands for it, and by the words that it `mentions`.
     `syntax` says how places are written. `answers` are further keys of the judge, which say how
-    its reply is read. `loss`: what is not the program's all the same.
+    its reply is read. `loss`: what is not the program's all the same. `first` is the prompt that
+    the program asks before, whose `answers` are further keys of the judge's `first`.
     """
 
     judge: str
@@ -110,6 +111,7 @@ class PromptRow:
     sha256: Sequence[str] = ()
     context: str | None = None
     remarks: Sequence[str] = ()
+    first: PromptRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +294,18 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
         mirrors=case.get("mirrors", {}),
         order=tuple(case.get("order", ())),
         judges=tuple(value.get("judges", ())),
-        prompts=tuple(PromptRow(**prompt) for prompt in value.get("prompts", ())),
+        prompts=tuple(map(_read_prompt_row, value.get("prompts", ()))),
         no_prompt=value.get("no_prompt", ""),
         frame=FrameRow(**value["frame"]) if "frame" in value else None,
         form=value.get("form", {}),
         variants=variants,
     )
+
+
+def _read_prompt_row(value: Mapping[str, Any]) -> PromptRow:
+    shared = {key: value[key] for key in ("judge", "files", "syntax")}
+    first = PromptRow(**shared, **value["first"]) if "first" in value else None
+    return PromptRow(**{**value, "first": first})
 
 
 def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:

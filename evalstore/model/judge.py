@@ -25,6 +25,7 @@ _TYPES = {
     "level_scores": _MAPPING,
     "reply_pattern": _TEXT,
     "reads": _MAPPING,
+    "first": _MAPPING,
     "model": _MAPPING,
 }
 
@@ -65,15 +66,38 @@ READ_KEYS: Mapping[ScoreType, tuple[str, ...]] = {
     ScoreType.LEVELS: ("level",),
 }
 
+# What `reads` may say for every type.
+_ANY_KEYS = frozenset({"no_verdict", "words", "pattern"})
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyKeys:
-    """The keys of a reply's first object that answer, and the verdict of a reply that has none."""
+    """The keys of a reply's object that answer, and the verdict of a reply that has none.
+
+    `words` is the key of the judge's words, without which a reply is no answer. `pattern` finds the
+    object, which then is JSON with a number as its score; None: the first text in braces, as YAML.
+    """
 
     score: str | None = None
     verdict: str | None = None
     level: str | None = None
     no_verdict: bool | None = None
+    words: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPrompt:
+    """A prompt that is asked before a judge's own: its reply fills `fills` in the judge's template.
+
+    `key` names the list in the reply's object whose texts are taken; None: all of the reply.
+    `pattern` finds that object, as in `ReplyKeys`.
+    """
+
+    template: str
+    fills: str
+    key: str | None = None
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +115,7 @@ class Judge:
     reply_pattern: str | None = None
     model: Mapping[str, Any] | None = None
     reads: ReplyKeys | None = None
+    first: FirstPrompt | None = None
 
 
 def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of `is_readable`
@@ -103,8 +128,8 @@ class JudgeCall:
     """One question to a model: `judge` is the artifact that asks; the rest decides the reply.
 
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts
-    from 0. `is_readable` says whether a reply answers it: of who reads it, and so no part of the
-    question.
+    from 0. `is_readable` says whether a reply answers it, and `is_shared` that several outputs have
+    it in common: of who reads it, and so no part of the question.
     """
 
     judge: str
@@ -114,6 +139,7 @@ class JudgeCall:
     is_readable: Callable[[JudgeReply], bool] = field(
         default=accept_reply, compare=False, repr=False
     )
+    is_shared: bool = field(default=False, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -180,6 +206,26 @@ def read_judge(value: Mapping[str, Any]) -> Judge:
         reply_pattern=value.get("reply_pattern"),
         model=value.get("model"),
         reads=_read_reply_keys(value, ScoreType(score_type)),
+        first=_read_first_prompt(value),
+    )
+
+
+def _read_first_prompt(value: Mapping[str, Any]) -> FirstPrompt | None:
+    if "first" not in value:
+        return None
+    written = {key: item for key, item in value["first"].items() if not key.startswith("x_")}
+    if lacking := {"template", "fills"} - written.keys():
+        raise ValueError(f"its first has no {min(lacking)}")
+    if not all(isinstance(item, str) for item in written.values()):
+        raise ValueError("a value of its first is not a text")
+    if others := written.keys() - {"template", "fills", "reads", "pattern"}:
+        raise ValueError(f"its first has {min(others)}, which nothing reads")
+    if "pattern" in written and "reads" not in written:
+        raise ValueError("its first has a pattern of an object, and reads nothing in it")
+    if written["fills"] in {*BUILTIN_VARIABLES, *value.get("variables", ())}:
+        raise ValueError(f"its first fills {written['fills']}, which is filled already")
+    return FirstPrompt(
+        written["template"], written["fills"], written.get("reads"), written.get("pattern")
     )
 
 
@@ -190,7 +236,7 @@ def _read_reply_keys(value: Mapping[str, Any], score_type: ScoreType) -> ReplyKe
     keys, (needed, *_) = READ_KEYS[score_type], READ_KEYS[score_type]
     if needed not in written:
         raise ValueError(f"its reads names no {needed}, which a {score_type} judge answers with")
-    if others := written.keys() - {*keys, "no_verdict"}:
+    if others := written.keys() - {*keys, *_ANY_KEYS}:
         raise ValueError(f"its reads names {min(others)}, which no {score_type} judge answers with")
     if "no_verdict" in written and "verdict" not in written:
         raise ValueError("its reads has no_verdict, and names no verdict")

@@ -18,7 +18,16 @@ from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.languages.patterns.matcher import compile_matcher
-from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, UnscoredReason, Verdict, parse_ref
+from evalstore.model import (
+    Artifact,
+    CheckResult,
+    JudgeCall,
+    JudgeReply,
+    UnscoredReason,
+    Verdict,
+    parse_ref,
+    read_judge,
+)
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}
@@ -124,6 +133,7 @@ def test_the_schema_of_a_reply_follows_the_scale() -> None:
     [
         ({"extra": 5}, "`model.extra` of judge/j@1.0.0 is not a mapping"),
         ({"system": ["a"]}, "`model.system` of judge/j@1.0.0 is not a text"),
+        ({"role": "tool"}, "`model.role` of judge/j@1.0.0 can be user or system only"),
         ({"response_format": "xml"}, "`model.response_format` of judge/j@1.0.0 can be json or json_or_na only"),
     ],
 )
@@ -131,6 +141,68 @@ def test_a_request_that_cannot_be_sent_is_said_and_not_sent(model: Mapping[str, 
     judge = {**JUDGE, "model": {"id": "m", **model}}
     found = answer(ONE, CheckContext(shelf(judge_j=judge), lambda _: JudgeReply(FULL)))
     assert (found.verdict, found.reason) == (Verdict.UNSCORED, said)
+
+
+FIRST: Mapping[str, Any] = {
+    "template": "{{ output }} by {{ steps }}?",
+    "variables": ["criterion"],
+    "first": {"template": "How to see that it is {{ criterion }}?", "fills": "steps", "reads": "steps"},
+    "model": {"id": "m", "response_format": "json"},
+}
+ABOUT = {**ONE, "variables": {"criterion": "kind"}}
+STEPS = JudgeReply('{"steps": ["Read.", "Think."]}', digest="a" * 64)
+GRADED = JudgeReply('{"score": 0.5}', digest="b" * 64)
+
+
+def test_a_first_prompt_is_asked_before_and_its_reply_is_part_of_the_next() -> None:
+    calls: list[JudgeCall] = []
+
+    def ask(call: JudgeCall) -> JudgeReply:
+        calls.append(call)
+        return STEPS if call.prompt.startswith("How") else GRADED
+
+    found = answer({**ABOUT, "samples": 2}, CheckContext(shelf(judge_j=FIRST), ask))
+    asked = [("How to see that it is kind?", 0), ("text by Read.\n- Think.?", 0)]
+    assert [(call.prompt, call.sample) for call in calls] == [*asked, (asked[0][0], 1), (asked[1][0], 1)]
+    assert ["response_format" in call.model for call in calls] == [False, True] * 2
+    assert [call.is_readable(GRADED) for call in calls] == [False, True] * 2
+    assert (found.score, found.reply_digests) == (Fraction(1, 2), (STEPS.digest, GRADED.digest) * 2)
+    assert found.replies == compute_digest([STEPS.text, GRADED.text] * 2)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ({}, "judge/j@1.0.0: the first reply has no list of texts under steps: 'No.'"),
+        ({"template": "{{ steps }}"}, "nothing fills {{ steps }} in the template of judge/j@1.0.0"),
+        ({"template": "{{ mood }}"}, "nothing fills {{ mood }} in the template of judge/j@1.0.0"),
+        ({"template": "{{ mood"}, "the template of judge/j@1.0.0: a tag is opened and never closed"),
+    ],
+)
+def test_without_a_first_reply_nothing_is_judged(first: Mapping[str, Any], said: str) -> None:
+    judge = {**FIRST, "first": {**FIRST["first"], **first}}
+    found = answer(ABOUT, CheckContext(shelf(judge_j=judge), lambda _: JudgeReply("No.")))
+    assert (found.verdict, found.reason) == (Verdict.UNSCORED, said)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ({"fills": "criterion"}, "its first fills criterion, which is filled already"),
+        ({"fills": "output"}, "its first fills output, which is filled already"),
+        ({"pattern": "a", "reads": None}, "a value of its first is not a text"),
+        ({"times": "2"}, "its first has times, which nothing reads"),
+    ],
+)
+def test_a_first_prompt_that_cannot_be_read_makes_no_judge(first: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_judge({**FIRST, "first": {**FIRST["first"], **first}})
+
+
+def test_the_role_of_a_prompt_is_part_of_the_call_unless_it_is_the_usual_one() -> None:
+    models: list[Mapping[str, Any]] = [{}, {"role": "user"}, {"role": "system"}]
+    keys = [heard({**ONE, "model": model})[0].key for model in models]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_one_number_in_two_spellings_is_one_call() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks.reply import read_reply
+from evalstore.checks.reply import read_first_reply, read_reply
 from evalstore.model import Judge, JudgeReply, read_judge
+from tests.rows import each
 
 TYPES: dict[str, dict[str, Any]] = {
     "stars": {"scale": {"min": 0, "max": 5}},
@@ -238,3 +239,51 @@ def test_a_level_is_read_in_any_case_and_else_by_the_pattern() -> None:
     replies = ['{"category": " a "}', "It is (a) or (D)", '{"category": "F"}', "neither"]
     scores = [read_reply(judge, JudgeReply(reply)).score for reply in replies]
     assert scores == [1, 1, None, None]
+
+
+BY_PATTERN: dict[str, Any] = {
+    "score_type": "continuous",
+    "scale": {"max": 10},
+    "reads": {"score": "score", "words": "reason", "pattern": r"\{.+\}"},
+}
+FOUND_CASES = [
+    ('So: {"score": 7, "reason": "Kind."}.', Fraction(7, 10)),
+    ('{"score": " 7.5 ", "reason": "Kind."}', Fraction(3, 4)),
+    ('{"score": 7, "reason": " "}', None),
+    ('{"score": 7}', None),
+    ('{"score": null, "reason": "a"}', None),
+    ('{"score": true, "reason": "a"}', None),
+    ('{"score": "", "reason": "a"}', None),
+    ('{"score": 11, "reason": "a"}', None),
+    ('{"score": 7,\n"reason": "a"}', None),  # not on one line
+    ("{'score': 7, 'reason': 'a'}", None),  # YAML
+    ('{"score": 7, "reason": "a"} or {}', None),  # all up to the last brace
+    ("none", None),
+]
+
+
+@each(FOUND_CASES)
+def test_an_object_that_a_pattern_finds_is_json_with_a_number(row: tuple[str, Fraction | None]) -> None:
+    reply, score = row
+    judge = read_judge({"template": "{{ output }}", **BY_PATTERN})
+    assert read_reply(judge, JudgeReply(reply)).score == score
+
+
+FIRST_REPLIES = [
+    ({}, " Look. ", "Look."),
+    ({}, "", None),
+    ({"reads": "steps"}, "Here: {steps: [a, b]}", "a\n- b"),
+    ({"reads": "steps"}, "{steps: a}", None),
+    ({"reads": "steps"}, "{steps: [a, ' ']}", None),
+    ({"reads": "steps"}, "{steps: []}", None),
+    ({"reads": "steps", "pattern": r'\{"steps".+\}'}, 'By {x}: {"steps": ["a", "b"]}', "a\n- b"),
+    ({"reads": "steps", "pattern": r'\{"steps".+\}'}, "{steps: [a, b]}", None),
+]
+
+
+@each(FIRST_REPLIES)
+def test_the_reply_to_a_first_prompt_fills_a_variable(row: tuple[dict[str, str], str, str | None]) -> None:
+    reads, reply, text = row
+    judge = read_judge({"template": "{{ how }}", "first": {"template": "How?", "fills": "how", **reads}})
+    assert judge.first
+    assert read_first_reply(judge.first, JudgeReply(reply)).text == text

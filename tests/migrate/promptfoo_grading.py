@@ -17,17 +17,20 @@ from evalstore.migration.extraction import (
 from evalstore.migration.legacy_files import parse_companion
 from evalstore.migration.prompts.judge_prompts import InstalledPrompt, draft_own_judge
 from evalstore.migration.readers import run_reader
-from evalstore.migration.table import load_tables
+from evalstore.migration.table import PromptRow, load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply
 
 TABLE = load_tables("promptfoo")[0]
+
+
+def make_prompt(row: PromptRow, system: str = "") -> InstalledPrompt:
+    """Return a prompt of a few words around the places of a row."""
+    first = make_prompt(row.first) if row.first else None
+    return InstalledPrompt(" ".join(row.places), "f", system, first=first)
+
+
 # Judges as if the program's own words were at hand: these are a few of ours around its places.
-PROMPTS = JudgePrompts(
-    {
-        row.judge: draft_own_judge(InstalledPrompt(" ".join(row.places), "f", "Grade."), row, TABLE)
-        for row in TABLE.prompts
-    }
-)
+PROMPTS = JudgePrompts({row.judge: draft_own_judge(make_prompt(row, "Grade."), row, TABLE) for row in TABLE.prompts})
 
 
 def read_config(
@@ -48,11 +51,11 @@ def read_config(
 
 
 def grade_case(
-    case: LegacyCase, drafts: Sequence[ArtifactDraft], output: str, reply: str = "", **measures: Any
+    case: LegacyCase, drafts: Sequence[ArtifactDraft], output: str, reply: str | Sequence[str] = "", **measures: Any
 ) -> tuple[bool, float | None]:
-    """Return whether an output passes by the rubric of a case, and its score; every judge gives one reply.
+    """Return whether an output passes by the rubric of a case, and its score.
 
-    `measures` are what its run recorded about it.
+    Every judge gives one reply, or replies in the order of the calls. `measures` are what its run recorded about it.
     """
     found = {draft.ref: draft for draft in drafts}
 
@@ -60,8 +63,10 @@ def grade_case(
         draft = found[str(ref)]
         return Artifact(draft.kind, draft.id, draft.version, Document("", "", draft.value, {}, {}))
 
+    replies = iter([] if isinstance(reply, str) else reply)
+
     def ask(_: JudgeCall) -> JudgeReply:
-        return JudgeReply(reply)
+        return JudgeReply(reply if isinstance(reply, str) else next(replies))
 
     assert case.rubric
     context = CheckContext(load=load, ask=ask, model={"id": "m"})

@@ -344,3 +344,45 @@ def test_messages_of_a_script_become_a_judge_and_its_system_message(tmp_path: Pa
     path = store / "judges/promptfoo_criterion.yaml"
     path.write_text(path.read_text().replace("Say {", "Tell {"))
     assert "its words were changed here" in migrate(source, into=store).entries[0].reasons[0]
+
+
+TWO_PROMPTS = r"""
+exports.GEVAL_PROMPT_STEPS = `
+Plan for: {{criteria}}
+{"steps": <list>}
+`;
+const GEVAL_PROMPT_EVALUATE = `Ask {{input}}
+Answer {{output}} by {{criteria}} and {{steps}}, 0 to {{maxScore}}: {"score":0,"reason":""}`;
+const MADE = `{{criteria}} "steps" ${code}`;
+"""
+
+
+@pytest.mark.parametrize("share", ["cases", "suite"])
+def test_a_prompt_that_is_asked_first_comes_with_the_other(share: str, tmp_path: Path) -> None:
+    script, source, store = tmp_path / "p/src/prompts/index.js", tmp_path / "c.json", tmp_path / "store"
+    script.parent.mkdir(parents=True)
+    script.write_text(TWO_PROMPTS)
+    tests = [{"vars": {"q": q}, "assert": [{"type": "g-eval", "value": f"Is {q}"}]} for q in ("kind", "calm")]
+    source.write_text(json.dumps(CONFIG | {"tests": tests}))
+    assert list_outcomes(migrate(source, into=store, share=share)) == [LOSSY] * 2
+    report = migrate(source, into=store, judges_from=tmp_path / "p", share=share)
+    assert list_outcomes(report) == [MIGRATED] * 2
+    (path,) = (store / "judges").glob("promptfoo_g_eval*.yaml")
+    judge = read_yaml(path.read_bytes(), "").value
+    (name,) = judge["variables"]
+    assert judge["template"].startswith(
+        f"Ask {{{{ input }}}}\nAnswer {{{{ output }}}} by {{{{ {name} }}}} and {{{{ steps }}}}"
+    )
+    assert judge["first"] == {
+        "template": f'\nPlan for: {{{{ {name} }}}}\n{{"steps": <list>}}\n',
+        "fills": "steps",
+        "reads": "steps",
+        "pattern": r'\{"steps"[^\n\r\u2028\u2029]+\}',
+    }
+    assert (judge["scale"], judge["reads"]["words"]) == ({"max": 10}, "reason")
+    before = read_tree(store)
+    for folder in (tmp_path / "p", None):
+        again = migrate(source, into=store, judges_from=folder, share=share)
+        assert (list_outcomes(again), again.written, read_tree(store)) == ([MIGRATED] * 2, (), before)
+    path.write_text(path.read_text().replace("Plan for", "Think of"))
+    assert "its words were changed here" in migrate(source, into=store, share=share).entries[0].reasons[0]

@@ -300,6 +300,7 @@ OWN_PROMPTS: list[tuple[Any, str | None]] = [
     ("{% if output %}{{ output }}{% endif %}", "a template of the program's language"),
     ("{{ rubric }}", "does not show the output"),
     ([{"role": "system", "content": "{{ output }}"}, CHAT[1]], "fills a system message"),
+    ([{"role": "system", "content": "{{ output }} {{rubric}}"}], None),
     ([CHAT[1], CHAT[1]], "not one that can be read"),
     ("file://ask.js", "not one that can be read"),
 ]

@@ -34,7 +34,7 @@ COUNTED = {
     "ends-with": (0, 1),
     "equals": (52, 2),
     "factuality": (24, 0),
-    "g-eval": (3, 5),
+    "g-eval": (6, 2),
     "gleu": (0, 1),
     "guardrails": (0, 1),
     "human": (0, 1),
@@ -108,7 +108,6 @@ def compare(vector: dict[str, Any]) -> str:
     if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable, which the program trims
         output = trim_space(fill_known(output, case.question["metadata"]["vars"]))
     text = output if isinstance(output, str) else json.dumps(output, separators=(",", ":"), ensure_ascii=False)
-    reply = reply if isinstance(reply, str) else reply[0]
     found = grade_case(case, extraction.drafts, text, reply, **recorded)
     if found == (expect["pass"], pytest.approx(expect["score"], abs=1e-12)):
         return "equal"

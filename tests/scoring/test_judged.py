@@ -144,6 +144,45 @@ def test_more_calls_than_allowed_are_refused_before_the_first(
     assert (again.code, again.err) == (0, "")
 
 
+STEPPED = """\
+id: own
+version: 1.0.0
+template: "Is it kind? {{ steps }} {{ output }}"
+first: {template: How to see that it is kind?, fills: steps, reads: steps}
+model: {id: judges-own, role: system}
+"""
+ALONE = "{id: alone, version: 1.0.0, checks: [{id: own, kind: llm_judge, judge_prompt_ref: judge/own}], scoring: {combine: min}}"
+
+
+def test_a_first_prompt_is_asked_once_for_all_outputs(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
+    (judged / "judges/own.yaml").write_text(STEPPED)
+    (judged / "rubrics/alone.yaml").write_text(ALONE)
+    judge_server.text = lambda prompt: '{"steps": ["Read.", "Think."]}' if "How" in prompt else '{"score": 1}'
+    argv = (
+        *SCORE,
+        write(THREE),
+        "--rubric",
+        "rubric/alone@worktree",
+        "--worktree=all",
+        "--judge-url",
+        judge_server.url,
+    )
+    ran = cli(*argv, "--max-calls", "2", cwd=judged)
+    assert (ran.code, ran.out) == (3, "")
+    said = "2 judge calls are missing, more than --max-calls 2, as 1 were made; their replies are kept"
+    assert said in ran.err
+    ran = cli(*argv, cwd=judged)
+    assert (ran.code, judge_server.calls) == (0, 3), ran.err
+    run, _ = read(judged, "three-worktree-model_a.json")
+    assert (run.harness["replies_kept"], run.harness["replies_asked"]) == ("1", "3")  # two outputs are one
+    roles = [message["role"] for body in judge_server.bodies for message in body["messages"]]
+    assert roles == ["system"] * 3
+    prompts = {"How to see that it is kind?", "Is it kind? Read.\n- Think. please", "Is it kind? Read.\n- Think. no"}
+    assert set(judge_server.asked) == prompts
+    assert cli(*argv, cwd=judged).code == 0
+    assert judge_server.calls == 3
+
+
 def test_without_an_endpoint_nothing_is_scored_unless_that_is_wanted(
     cli: Cli, judged: Path, write: Write, judge_server: Any
 ) -> None:

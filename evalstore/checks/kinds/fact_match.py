@@ -133,7 +133,7 @@ def _ask_about_facts(
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
         if isinstance(judge, Grade):
             return judge
-        if FACT_VARIABLE not in judge.template.names:
+        if FACT_VARIABLE not in judge.names:
             return grade_error(
                 f"the template of {judge.name} does not use {{{{ {FACT_VARIABLE} }}}}, so "
                 "the judge never sees the fact"

@@ -199,9 +199,7 @@ def _find_obstacle(panel: _Panel) -> str:
 
 
 def _find_unread_statement(statements: Sequence[Statement], judges: Sequence[PreparedJudge]) -> str:
-    deaf = next(
-        (judge.name for judge in judges if STATEMENT_VARIABLE not in judge.template.names), ""
-    )
+    deaf = next((judge.name for judge in judges if STATEMENT_VARIABLE not in judge.names), "")
     if not statements or not deaf:
         return ""
     return (

@@ -31,6 +31,7 @@ KEY_RULES = {
     "level_scores": "judge-level-value-changed",
     "reply_pattern": "judge-reply-pattern-changed",
     "reads": "judge-reply-keys-changed",
+    "first": "judge-first-prompt-changed",
 }
 
 _RETIRES = "retires"  # a day, which no executor reads

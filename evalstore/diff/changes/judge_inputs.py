@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.edit_script import EditScript, find_key_changes, set_param
-from evalstore.diff.deciders.judges import find_template_names, is_variable_unread
+from evalstore.diff.deciders.judges import find_prompt_names, is_variable_unread
 from evalstore.diff.deciders.juries import read_jury
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.errors import EvalstoreError
@@ -18,15 +18,21 @@ _SAMPLING_KEYS = frozenset(
     {"temperature", "top_p", "max_tokens", "seed", "response_format", "extra"}
 )
 
+_DEFAULTS = {"role": "user"}
+
 _UNREAD = Proof("no template of its judges reads it, so no text changes")
 
 
 def list_model_edits(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield (rule, key, old, new) for keys that differ between models; null is absent."""
+    """Yield (rule, key, old, new) for keys that differ between models.
+
+    Null is absent, and so is a default.
+    """
     set_keys = (
-        {key: value for key, value in model.items() if value is not None} for model in (old, new)
+        {key: value for key, value in model.items() if value not in (None, _DEFAULTS.get(key))}
+        for model in (old, new)
     )
     for key, (old_value, new_value) in find_key_changes(*set_keys).items():
         rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"
@@ -82,4 +88,4 @@ def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ..
         found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
         return None
-    return find_template_names(found.get("template"))
+    return find_prompt_names(found)

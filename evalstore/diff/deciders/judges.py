@@ -50,7 +50,7 @@ def prove_variable_unread(change: Change) -> Proof | None:
     """Prove that the template reads none of the variables that come or go."""
     if not all(isinstance(names, list) for names in (change.old, change.new)):
         return None
-    read = [find_template_names(side.get("template")) for side in _require_judges(change)]
+    read = [find_prompt_names(side) for side in _require_judges(change)]
     old, new = change.old, change.new
     differ = [name for name in (*old, *new) if (name in old) is not (name in new)]
     if None in read:
@@ -159,10 +159,15 @@ def read_level_values(
     return old.levels, new.levels
 
 
-def find_template_names(template: Any) -> tuple[str, ...] | None:
-    """Return the names that a template reads; None for one that cannot be read."""
-    compiled = _compile(template)
-    return None if compiled is None else compiled.names
+def find_prompt_names(judge: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the names that the prompts of a judge show; None for one that cannot be read."""
+    from evalstore.checks.template import list_shown_names
+
+    template, first = _compile(judge.get("template")), judge.get("first")
+    if template is None or first is None:
+        return None if template is None else list_shown_names(template)
+    before = _compile(first.get("template")) if isinstance(first, dict) else None
+    return None if before is None else list_shown_names(template, before, first.get("fills"))
 
 
 def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:

@@ -160,6 +160,13 @@ _JUDGE_ROWS = (
         deciders=(prove_template_equivalent,),
         is_sent=True,
     ),
+    _make_row(
+        "judge-first-prompt-changed",
+        message="what the judge is asked first: {change}",
+        reason="its reply is part of the prompt that the score is asked for with",
+        example="Plan for it → Plan well for it",
+        is_sent=True,
+    ),
     ChangeRule(
         id="judge-template-equivalent",
         artifact="judge",

@@ -65,6 +65,7 @@ __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
 # also answers what names no model.
 InspectJudge = str | Model | Mapping[str, str | Model] | None
 
+_PROMPT_ROLES = MappingProxyType({"user": ChatMessageUser, "system": ChatMessageSystem})
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -114,7 +115,7 @@ def _list_messages(call: JudgeCall) -> list[ChatMessage]:
     system = call.model.get("system")
     return [
         *([ChatMessageSystem(content=system)] if system else []),
-        ChatMessageUser(content=call.prompt),
+        _PROMPT_ROLES[str(call.model.get("role", "user"))](content=call.prompt),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Finds the lists of chat messages that are written out in a JavaScript file.
+"""Finds the lists of chat messages, and the texts, that are written out in a JavaScript file.
 
 No code of it is run.
 """
@@ -16,6 +16,7 @@ _MESSAGE = re.compile(
     r"""role:\s*["'](?P<role>system|user|assistant)["'],\s*content:\s*"""
     rf"""(?P<dedent>(?:\(0,\s*\w+\.default\)|dedent)\s*)?(?:{_LITERAL})\s*,?\s*\}}"""
 )
+_TEXT = re.compile(r"(?:\bconst\s+|\bexports\.)\w+\s*=\s*`((?:[^`\\$]|\$(?!\{))*+)`")
 _BETWEEN = re.compile(r"\s*,\s*\{\s*")  # from the end of a message to the next
 _STARTS, _ENDS = re.compile(r"\[\s*\{\s*\Z"), re.compile(r"\s*,?\s*\]")
 _BEFORE = 200  # characters in which a list may start
@@ -41,6 +42,11 @@ def list_messages(code: str) -> Iterator[list[tuple[str, str]]]:
         if _STARTS.search(before) and _ENDS.match(code, group[-1].end()):
             yield [(match["role"], _read_literal(match)) for match in group]
         matches = others
+
+
+def list_texts(code: str) -> Iterator[str]:
+    """Yield the texts over several lines that a file gives a name, as they are written."""
+    yield from (match[1] for match in _TEXT.finditer(code))
 
 
 def _read_literal(match: re.Match[str]) -> str:

@@ -27,12 +27,15 @@ _ANGLES, _BRACES = re.compile(r"<<\w+>>"), re.compile(r"\{\{[^{}]*\}\}")
 class InstalledPrompt:
     """The words of a program's prompt, and its system message, if any.
 
-    `file` is the end of the path of their file.
+    `file` is the end of the path of their file. `role` is in whose role the text is sent. `first`
+    is the prompt that is asked before.
     """
 
     text: str
     file: str
     system: str = ""
+    role: str = "user"
+    first: InstalledPrompt | None = None
 
     @property
     def words(self) -> str:
@@ -65,24 +68,40 @@ def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> Installed
     )
 
 
+def _describe_model(prompt: InstalledPrompt) -> dict[str, str]:
+    """Return what the model of a judge says of its messages."""
+    role = {} if prompt.role == "user" else {"role": prompt.role}
+    return {**({"system": prompt.system} if prompt.system else {}), **role}
+
+
 def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable) -> ArtifactDraft:
     """Return the judge that asks in a program's own words and reads the reply that they ask for."""
     ours = next(judge for judge in table.judges if judge["id"] == row.judge)
     template = render_template(prompt.text, row)
-    names = [*ours.get("variables", ()), *find_template_variables(template)]
+    before, first = prompt.first, dict[str, Any]()
+    if before and row.first:
+        first = {"template": render_template(before.text, row.first), **row.first.answers}
+    both = f"{first.get('template', '')}{template}"
+    names = [*ours.get("variables", ()), *find_template_variables(both)]
+    model = _describe_model(prompt)
+    origin = {"judge": row.judge, "file": prompt.file, "sha256": prompt.sha256}
     content = {
         key: item for key, item in ours.items() if key not in {"id", "template", "variables"}
     }
     value = {
         **content,
         "template": template,
+        **({"first": first} if first else {}),
         **({"variables": names} if names else {}),
         **row.answers,
         **({"reply_pattern": row.reply_pattern} if row.reply_pattern else {}),
-        **({"model": {"system": prompt.system}} if prompt.system else {}),
-        "x_source": {"prompt": {"judge": row.judge, "file": prompt.file, "sha256": prompt.sha256}},
+        **({"model": model} if model else {}),
+        "x_source": {"prompt": {**origin, **({"first": before.sha256} if before else {})}},
     }
-    remarks = [] if prompt.sha256 in row.sha256 else [_UNKNOWN.format(prompt.file)]
+    is_known = prompt.sha256 in row.sha256 and (
+        before is None or row.first is None or before.sha256 in row.first.sha256
+    )
+    remarks = [] if is_known else [_UNKNOWN.format(prompt.file)]
     return make_judge_draft(
         {"id": row.judge, **value}, JudgeFacts(row.loss, "", (*remarks, *row.remarks))
     )
@@ -122,20 +141,37 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
     if not isinstance(origin, dict) or not isinstance(value.get("template"), str):
         return
     row = next((row for row in table.prompts if origin.get("judge") == row.judge), None)
+    file = str(origin.get("file", ""))
     if row is None:
         given = [judge for judge in table.judges if judge["id"] == origin.get("judge")]
-        file = str(origin.get("file", ""))
         yield from (draft_given_judge(value, file, judge) for judge in given)
         return
-    text, model = restore_text(value["template"], row), value.get("model")
-    system = model.get("system") if isinstance(model, dict) else None
-    prompt = InstalledPrompt(text, str(origin.get("file", "")), str(system or ""))
-    if prompt.sha256 == origin.get("sha256"):
+    prompt = _restore_prompt(value, row, file)
+    if prompt and _is_from(prompt, origin):
         yield draft_own_judge(prompt, row, table)
         return
     content = {key: item for key, item in value.items() if key not in {"id", "version", "x_source"}}
-    facts = JudgeFacts(_EDITED.format(prompt.file))
+    facts = JudgeFacts(_EDITED.format(file))
     yield make_judge_draft({"id": row.judge, **content, "x_source": {"prompt": origin}}, facts)
+
+
+def _restore_prompt(value: Mapping[str, Any], row: PromptRow, file: str) -> InstalledPrompt | None:
+    """Return the prompt that a judge of a store was made of; None where it lacks the first."""
+    model, first = value.get("model"), value.get("first")
+    said = model if isinstance(model, dict) else {}
+    text, system = restore_text(value["template"], row), str(said.get("system") or "")
+    before = None
+    if row.first is not None:
+        if not isinstance(first, dict) or not isinstance(first.get("template"), str):
+            return None
+        before = InstalledPrompt(restore_text(first["template"], row.first), file)
+    return InstalledPrompt(text, file, system, str(said.get("role", "user")), before)
+
+
+def _is_from(prompt: InstalledPrompt, origin: Mapping[str, Any]) -> bool:
+    """Whether a prompt has the words that a judge says it took."""
+    before = prompt.first.sha256 if prompt.first else None
+    return (prompt.sha256, before) == (origin.get("sha256"), origin.get("first"))
 
 
 def render_template(text: str, row: PromptRow) -> str:

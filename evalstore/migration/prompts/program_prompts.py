@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -19,7 +18,7 @@ from evalstore.files import SMALL_FILE, list_below, read_below
 from evalstore.lint.notes import list_names
 from evalstore.lint.shapes import is_valid_by_schema
 from evalstore.migration.extraction import VERSION, ArtifactDraft, JudgePrompts
-from evalstore.migration.javascript.messages import list_messages
+from evalstore.migration.javascript.messages import list_messages, list_texts
 from evalstore.migration.merging.stored_artifacts import read_stored_value
 from evalstore.migration.prompts.judge_prompts import (
     InstalledPrompt,
@@ -164,8 +163,14 @@ def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | st
     paths = program.find(row.files)
     if not paths:
         return f"--judges-from has no {' and no '.join(row.files)}"
-    texts = (_read_texts(program.root, path, pattern) for path, pattern in paths.items())
-    return select_prompt(chain.from_iterable(texts), row)
+    texts = [
+        text for path, pattern in paths.items() for text in _read_texts(program.root, path, pattern)
+    ]
+    prompt = select_prompt(texts, row)
+    if row.first is None or isinstance(prompt, str):
+        return prompt
+    first = select_prompt(texts, row.first)
+    return first if isinstance(first, str) else replace(prompt, first=first)
 
 
 def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledPrompt]:
@@ -183,7 +188,8 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
         for messages in list_messages(text):
             roles, words = zip(*messages, strict=True)
             if roles in {("system", "user"), ("system",), ("user",)}:
-                yield InstalledPrompt(words[-1], name, "".join(words[:-1]))
+                yield InstalledPrompt(words[-1], name, "".join(words[:-1]), roles[-1])
+        yield from (InstalledPrompt(words, name) for words in list_texts(text))
         return
     literals = _list_literals(text) if path.endswith(".py") else [text]
     yield from (InstalledPrompt(literal, name) for literal in literals)

@@ -20,7 +20,7 @@ def build_body(call: JudgeCall) -> dict[str, Any]:
     """Return the body of a request: the model, its messages, and the call's parameters for it."""
     model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
     system = [{"role": "system", "content": model["system"]}] if "system" in model else []
-    messages = [*system, {"role": "user", "content": call.prompt}]
+    messages = [*system, {"role": model.get("role", "user"), "content": call.prompt}]
     parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
     # What is written under `extra` is sent as it is, but never in place of the question.
     return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}

@@ -81,16 +81,13 @@ class Judges:
             raise UsageError(f"{make_printable(repr(name))} is not a name of a model for judges")
 
 
-def refuse_large_plan(judges: Judges, plan: CallPlan) -> None:
-    """Raise `RefusedError` for a plan of more calls than may be made."""
-    if judges.max_calls is not None and plan.calls > judges.max_calls:
-        raise RefusedError(
-            (
-                f"{plan.calls:,} judge calls are missing, more than --max-calls "
-                f"{judges.max_calls:,}; none was made"
-            ),
-            hint="raise --max-calls, or continue with --offline",
-        )
+def refuse_large_plan(judges: Judges, plan: CallPlan, made: int) -> None:
+    """Raise `RefusedError` for a plan of more calls than may be made, of which some `made` were."""
+    if judges.max_calls is None or made + plan.calls <= judges.max_calls:
+        return
+    missing = f"{plan.calls:,} judge calls are missing, more than --max-calls {judges.max_calls:,}"
+    done = f", as {made:,} were made; their replies are kept" if made else "; none was made"
+    raise RefusedError(missing + done, hint="raise --max-calls, or continue with --offline")
 
 
 @dataclass(slots=True)
@@ -109,7 +106,10 @@ class JudgeUsage:
 
 @dataclass
 class JudgeSession:
-    """The judges of one job; `reuse_count` answers are older than it, `new_count` newer."""
+    """The judges of one job; `reuse_count` answers are older than it, `new_count` newer.
+
+    `asked` counts the calls that it made: the reply to one may be part of the next.
+    """
 
     judges: Judges
     replies: Callable[[], ReplyCache]
@@ -118,6 +118,8 @@ class JudgeSession:
     new_count: int = 0
     usage: JudgeUsage = field(default_factory=JudgeUsage)
     failures: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+    _shared: set[str] = field(default_factory=set)  # keys of calls whose replies are counted once
     _last: int | None = None  # the last reply of those that count; None: that of the start
 
     def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
@@ -159,9 +161,12 @@ class JudgeSession:
         kept = [one for one in found if served is None or one.served in served]
         wanted_reply = next((one for one in kept if one.digest in wanted), None)
         if reply := wanted_reply or self._choose_reply(call, kept):
-            self.reuse_count += reply.number <= start
-            self.new_count += reply.number > start
-            self.usage.add_reply(reply)
+            if call.key not in self._shared:
+                self.reuse_count += reply.number <= start
+                self.new_count += reply.number > start
+                self.usage.add_reply(reply)
+            if call.is_shared:
+                self._shared.add(call.key)
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 
@@ -205,7 +210,7 @@ class JudgeSession:
 
         # Nothing is paid for before the plan is allowed and the cache can be written.
         plan, cost = self.plan_calls(), self.usage.cost
-        refuse_large_plan(self.judges, plan)
+        refuse_large_plan(self.judges, plan, self.asked)
         self.replies().check_writable()
 
         def note_reply(reply: JudgeReply) -> None:
@@ -224,10 +229,12 @@ class JudgeSession:
                 on_reply=note_reply,
             )
         self._last = self.replies().find_last_number()
+        self.asked += plan.calls
         # The caller grades again: what was answered is found in the cache, what failed in
         # `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
+        self._shared.clear()
         self.usage = JudgeUsage(cost=cost)
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:

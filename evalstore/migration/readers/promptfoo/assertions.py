@@ -51,6 +51,7 @@ _WORD, _BLANK = f"[^{SPACE}]+", f"[{SPACE}]"
 _MOST_WORDS = 2_000  # that a pattern counts to
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?", re.DOTALL)
 _DIGITS = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)+")
+_NOT_ITS_PROMPT = "the program does not read rubricPrompt in {}, unless it has steps and evaluate"
 _HALVES = (
     "it may count a character above U+FFFF as two, as JavaScript does, which counts as one here"
 )
@@ -487,7 +488,11 @@ def _read_code(part: AssertionPart) -> AssertionReading:
 def _read_judged(part: AssertionPart) -> AssertionReading:
     """Read what a model grades: a judge is asked, in the program's words where they are known."""
     row = part.row
-    own = part.raw.get("rubricPrompt", part.rubric_prompt)
+    own, remarks = part.raw.get("rubricPrompt", part.rubric_prompt), tuple[str, ...]()
+    if own and "answers" not in row:
+        if isinstance(own, dict):
+            return AssertionReading(reason=f"the prompts of {part.type} are two")
+        own, remarks = None, (_NOT_ITS_PROMPT.format(part.type),)
     value = "" if own and part.raw.get("value") is None else part.value
     if not isinstance(value, str):
         return AssertionReading(reason=f"its value is {_describe(value)}, and no text to grade by")
@@ -502,8 +507,6 @@ def _read_judged(part: AssertionPart) -> AssertionReading:
     judge = part.draft_judge(row["rated" if is_rated else "judge"])
     variables: Mapping[str, str] = {}
     if own:
-        if "answers" not in row:
-            return AssertionReading(reason=f"the prompts of {part.type} are two")
         if part.release.name < row.get("shows_since", ""):
             return AssertionReading(reason="this release leaves the places of its own prompt empty")
         answers = row["answers"]["rated" if is_rated else "judge"]
@@ -519,7 +522,7 @@ def _read_judged(part: AssertionPart) -> AssertionReading:
     losses = [_HIDDEN.format(name) for name in hidden if part.release.variables_hide]
     losses += [_GATED] if part.score_counts and row.get("gated") else []
     losses += [_SCORES] if part.scores_categories and "factuality" in part.type else []
-    return AssertionReading(check, tuple(losses), judge=judge, is_partial=is_rated)
+    return AssertionReading(check, tuple(losses), remarks, judge=judge, is_partial=is_rated)
 
 
 def _describe(value: Any) -> str:

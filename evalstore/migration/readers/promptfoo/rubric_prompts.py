@@ -23,10 +23,14 @@ _MESSAGES = re.compile(r"\s*(?:\[|\{(?![{%#])|- *role:)")
 
 
 class ChatPrompt(NamedTuple):
-    """A prompt as chats have it: its system message, empty for none, and what the user says."""
+    """A prompt as chats have it: its system message, empty for none, and what the user says.
+
+    Where all of it is a system message, that is its text, in the role of the system.
+    """
 
     system: str
     text: str
+    role: str = "user"
 
 
 class OwnPrompt(NamedTuple):
@@ -48,9 +52,9 @@ def draft_own_prompt(
     Raises `UnsayableError` where only the program can ask. `ours` is the judge that it stands for,
     `answers` the keys by which its replies are read; `row` is that of the type of its assertion.
     """
-    system, text = prompt
+    system, text, role = prompt
     if _TAG.search(system):
-        raise UnsayableError("its prompt fills a system message, which no judge here does")
+        raise UnsayableError("its prompt fills a system message beside that of the user")
     places, pieces = row["shows"], list(_split(text))
     ours_by_name = {name: places.get(name) or f"own_{name}" for _, name in pieces if name}
     if _OUTPUT not in ours_by_name.values():
@@ -64,12 +68,14 @@ def draft_own_prompt(
     filled = {name: fill_text(f"{{{{ {theirs} }}}}", variables) for theirs, name in own}
     braces = find_template_variables(template)
     read = [_CRITERION] if _CRITERION in ours_by_name.values() else []
+    model = {"system": system} if system else {}
+    model |= {"role": role} if role != "user" else {}
     value = {
         "title": ours.value["title"],
         "template": template,
         **({"variables": [*read, *filled, *braces]} if read or filled or braces else {}),
         **answers,
-        **({"model": {"system": system}} if system else {}),
+        **({"model": model} if model else {}),
     }
     id_ = f"judge_{compute_digest(value)[:32]}"
     draft = ArtifactDraft(Kind.JUDGE, id_, value, facts=JudgeFacts("", ""), name="own_prompt")
@@ -115,6 +121,6 @@ def read_chat_prompt(raw: Any, load: Callable[[str], Document | None]) -> ChatPr
     said = [one for one in messages if isinstance(one, dict)]
     roles = [one.get("role") for one in said]
     texts = [text for one in said if isinstance(text := one.get("content"), str)]
-    if len(texts) < len(messages) or roles not in (["user"], ["system", "user"]):
+    if len(texts) < len(messages) or roles not in (["user"], ["system"], ["system", "user"]):
         raise UnsayableError("its prompt is not one that can be read from here")
-    return ChatPrompt("".join(texts[:-1]), texts[-1])
+    return ChatPrompt("".join(texts[:-1]), texts[-1], str(roles[-1]))
