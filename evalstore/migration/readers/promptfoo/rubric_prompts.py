@@ -54,7 +54,7 @@ def draft_own_prompt(
     """
     system, text, role = prompt
     if _TAG.search(system):
-        raise UnsayableError("its prompt fills a system message beside that of the user")
+        raise UnsayableError("its prompt fills a system message, and has one of the user too")
     places, pieces = row["shows"], list(_split(text))
     ours_by_name = {name: places.get(name) or f"own_{name}" for _, name in pieces if name}
     if _OUTPUT not in ours_by_name.values():
