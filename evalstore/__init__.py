@@ -1,10 +1,10 @@
 """Versioned rubrics, judges and datasets for LLM evaluation, from Python.
 
-It does what the command line does.
+Everything that the command line does is here, too.
 
 `Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `check_conditions`,
-`migrate` and `export` are functions. Names are imported when they are first used, so that `import
-evalstore` costs nothing.
+`migrate` and `export` are functions. Each name is imported on first use, so `import evalstore`
+costs nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Starts the process.
 
-Ctrl-C ends it with exit code 130 and no traceback, even while modules are imported.
+Ctrl-C ends it with exit code 130 and no traceback, even during imports.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _INTERRUPTED = 130
 
 
 def run() -> None:
-    """Run the command line; until its modules are imported, an interrupt just ends the process."""
+    """Run the command line; an interrupt during its imports simply ends the process."""
     try:
         if sys.argv[1:] == ["--version"] and sys.stdout:
             _print_version()
         import signal
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    # A shell lets its background jobs ignore SIGINT; such a process keeps doing so.
+    # A shell makes its background jobs ignore SIGINT; such a process keeps ignoring it.
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
@@ -34,12 +34,12 @@ def run() -> None:
         main()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    except MemoryError:  # what says so in other words had too little itself
+    except MemoryError:  # whatever was to report it ran out of memory itself
         end_without_memory()
 
 
 def _print_version() -> None:
-    """Print the version, which needs no click, and end the process."""
+    """Print the version, without loading click, and exit."""
     try:
         sys.stdout.write(f"evalstore, version {VERSION}\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The version of evalstore, where it is published, and how it gets more packages.
+"""The version of evalstore, its addresses, and how to install its extras.
 
 The build reads the version here.
 """
@@ -6,20 +6,20 @@ The build reads the version here.
 from __future__ import annotations
 
 VERSION = "0.1.0"
-# Where evalstore is published: this is the one place that says so. Nobody has decided it yet, so
-# both are empty, and everything works without them. After a change,
-# `python -m tests.project.generate` writes the addresses where they go.
+# Where evalstore is published: only this place says so. Nobody has decided it yet, so both are
+# empty, and everything works without them. After a change, `python -m tests.project.generate`
+# writes the addresses into the files that need them.
 REPOSITORY = ""  # as https://github.com/OWNER/evalstore
 PAGES = ""  # where the site of `make docs` is served, as https://OWNER.github.io/evalstore
-UNDECIDED = "https://HOST/evalstore"  # until then, where there must be an address
-COMPLETE_VARIABLE = "_EVALSTORE_COMPLETE"  # by which a shell asks click for completions
+UNDECIDED = "https://HOST/evalstore"  # a placeholder for places that need an address
+COMPLETE_VARIABLE = "_EVALSTORE_COMPLETE"  # in which a shell asks click for completions
 
 
 def suggest_install(extra: str) -> str:
     """Return the command that adds an extra to this installation.
 
-    It installs from where this installation came itself (PEP 610). evalstore need not be published
-    anywhere for the command to be true.
+    It installs from the source that this installation came from (PEP 610), so it works even if
+    evalstore is published nowhere.
     """
     import json
     import shlex

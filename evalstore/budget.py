@@ -1,6 +1,6 @@
 """Counts the steps that a decision may take.
 
-Steps and never time are counted, so that every machine stops at the same place.
+It counts steps, never time, so that every machine stops at the same place.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 
 class OutOfStepsError(Exception):
-    """A budget is used up; whoever asked the question says so in its own words."""
+    """A budget is used up; the caller who asked the question reports it in its own words."""
 
 
 @dataclass(slots=True)
 class SharedBudget:
     """The steps of one question.
 
-    With `shared`, each step is also taken from what many questions have together.
+    With `shared`, each step is also taken from a budget that many questions share.
     """
 
     limit: float
@@ -30,12 +30,12 @@ class SharedBudget:
     def spent(self) -> int:
         """How many steps were taken, at most the limit.
 
-        The last request may ask for more than there is.
+        The last request may have asked for more than were left.
         """
         return int(self.limit - max(self.left, 0))
 
     def spend(self, steps: int = 1) -> None:
-        """Take steps; raises `OutOfStepsError` when they, or the shared ones, are used up."""
+        """Take steps; raises `OutOfStepsError` when these or the shared ones are used up."""
         if self.shared is not None:
             self.shared.spend(steps)
         self.left -= steps

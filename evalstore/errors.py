@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
 
 
 class Place(NamedTuple):
-    """A position: a file, and a line and column counted from 1 when they are known."""
+    """A position: a file, and a line and column counted from 1 where known."""
 
     file: str
     line: int | None = None
@@ -36,9 +36,9 @@ class EvalstoreError(Exception):
 
     Attributes:
         message: What happened, in one sentence.
-        place: The file, and the line and column where they are known; None where there is none.
-        hint: What to do next; None where nothing can be said.
-        exit_code: What the command line ends with.
+        place: The file, with line and column where known; None if there is no place.
+        hint: What to do next; None if there is nothing to suggest.
+        exit_code: The exit code of the command line.
 
     Examples:
         >>> try:
@@ -69,21 +69,21 @@ class UsageError(EvalstoreError):
 
 
 class ArgumentError(UsageError, TypeError):
-    """An argument of a public function is of another type than it takes."""
+    """An argument of a public function has the wrong type."""
 
     @classmethod
     def from_value(cls, what: str, value: object, expected: tuple[type, ...]) -> ArgumentError:
-        """Say it in a sentence: `audit: store takes Store, not str`."""
+        """Word it as a sentence: `audit: store takes Store, not str`."""
         names = " or ".join(type_.__name__ for type_ in expected if type_ is not type(None))
         return cls(f"{what} takes {names}, not {type(value).__name__}")
 
 
 class LoadError(EvalstoreError):
-    """A file is not a document that evalstore reads."""
+    """A file is not a document that evalstore can read."""
 
 
 class AbsentError(LoadError):
-    """There is no such file, nor anything else at its path."""
+    """Nothing exists at the path of a file."""
 
 
 class LimitError(LoadError):
@@ -91,7 +91,7 @@ class LimitError(LoadError):
 
 
 class SchemaError(EvalstoreError):
-    """A value is not of the shape that it must have, or a JSON Schema is itself broken."""
+    """A value does not have the required shape, or a JSON Schema is itself broken."""
 
 
 class RefError(EvalstoreError):
@@ -99,7 +99,7 @@ class RefError(EvalstoreError):
 
 
 class UnreleasedError(RefError):
-    """A reference has no release yet, and the file on disk is what it would mean."""
+    """A reference has no release yet; it would mean the file on disk."""
 
 
 class GitError(EvalstoreError):
@@ -111,11 +111,11 @@ class RefusedError(EvalstoreError):
 
 
 class LostGradersError(RefusedError):
-    """What graded a run is not available, so only what the run recorded is left."""
+    """What graded a run is gone, so only what the run recorded is left."""
 
 
 class FindingsError(RefusedError):
-    """What was to be used has findings that stop it, a line each in `lines`."""
+    """What was to be used has findings that forbid it, one per line in `lines`."""
 
     exit_code = ExitCode.NO
 
@@ -127,7 +127,7 @@ class FindingsError(RefusedError):
 
 
 class FindingsWarning(UserWarning):
-    """What was used has a finding, and its settings let it pass."""
+    """What was used has a finding, which its settings allow."""
 
 
 class ConflictError(RefusedError):

@@ -1,7 +1,7 @@
 """Opens, reads, writes, moves and removes files below a root, without following links.
 
-Each folder on the way is opened relative to the one before it, so that no link can be put in its
-place meanwhile.
+Each folder on the way is opened relative to the one before it, so nobody can slip a link in
+meanwhile.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import BinaryIO, Self
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
-# Bytes of a file that is read whole, at most: a YAML file; what people write, and an object of git;
-# a legacy file.
+# The most bytes of a file that is read whole: a YAML file; a file that people write, or a git
+# object; a legacy file.
 SMALL_FILE, MIDDLE_FILE, LARGE_FILE = 1 << 20, 4 << 20, 64 << 20
-# Bytes that are read at once: of a pipe or a socket, and of a file that is only copied or hashed.
+# Bytes read at once: from a pipe or a socket, and from a file that is only copied or hashed.
 CHUNK, BLOCK = 1 << 16, 1 << 20
 
-_ANY_FOLDER = 0o777  # less what the umask takes
+_ANY_FOLDER = 0o777  # minus the umask
 _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-# A file is written in a hidden folder beside it, below a name that git takes nothing of: what a
-# killed process leaves there is no part of the next commit, from its first byte on.
+# A file is written in a hidden folder next to it, under a name that git never adds: what a killed
+# process leaves there is not part of the next commit, from its first byte on.
 OWN_FOLDER, UNSEEN, UNSEEN_DATA = 0o700, ".git", ".git/data"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,7 +44,7 @@ _WRITE_HINTS = {
 def read_user_file(path: Path, limit: int) -> bytes:
     """Read a regular file that the user named (links are followed).
 
-    `LoadError` beyond `limit` bytes.
+    Raises `LoadError` beyond `limit` bytes.
     """
     with open_user_file(path) as file:
         return read_limited(file, str(path), limit)
@@ -62,9 +62,9 @@ def open_user_file(path: Path) -> BinaryIO:
 
 
 def refuse_links_below(root: Path, path: Path) -> None:
-    """Raise `RefusedError` for a path on which a link within the folder `root` leads elsewhere.
+    """Raise `RefusedError` if a link inside the folder `root` leads the path elsewhere.
 
-    A link elsewhere is the user's own.
+    Links outside `root` are the user's own.
     """
     top, here = root.resolve(), Path(path.absolute().anchor)
     for part in path.absolute().parts[1:]:
@@ -87,7 +87,7 @@ def read_below(root: Path, relative: str, limit: int) -> bytes:
 def open_below(root: Path, relative: str) -> BinaryIO:
     """Open `root/relative`, of any size, for streaming.
 
-    `AbsentError` when it is not there, `LoadError` for a link.
+    Raises `AbsentError` if it is missing, and `LoadError` for a link.
     """
     try:
         with open_parent(root, relative) as (folder, name):
@@ -98,7 +98,7 @@ def open_below(root: Path, relative: str) -> BinaryIO:
 
 
 class FolderReader:
-    """Reads many files as `read_below` does, but opens each folder once; a context manager."""
+    """Reads many files like `read_below`, but opens each folder once; a context manager."""
 
     __slots__ = ("_folders",)
 
@@ -106,7 +106,7 @@ class FolderReader:
         self._folders: dict[tuple[Path, str], int] = {}
 
     def read(self, root: Path, relative: str, limit: int) -> bytes:
-        """Read `root/relative`; raises as `read_below`."""
+        """Read `root/relative`; raises like `read_below`."""
         folder, _, name = relative.rpartition("/")
         key = root, folder
         try:
@@ -132,7 +132,7 @@ class FolderReader:
         self.close()
 
     def close(self) -> None:
-        """Close the folders; the next read opens its own again."""
+        """Close the folders; the next read opens them again."""
         while self._folders:
             os.close(self._folders.popitem()[1])
 
@@ -175,12 +175,12 @@ def list_below(root: Path, relative: str) -> list[str]:
 def write_below(
     root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None
 ) -> None:
-    """Write `root/relative` atomically and make its folders.
+    """Write `root/relative` atomically, making its folders.
 
-    The file keeps its mode; a link is a `RefusedError`.
+    An existing file keeps its mode; a link is a `RefusedError`.
 
-    `mode` is that of a file of ours and, with the right to search, of its folders; the umask takes
-    from it.
+    `mode` is that of a file of ours and, with search permission added, of its folders; the umask is
+    taken from it.
     """
     folder_mode = _ANY_FOLDER if mode is None else mode | (mode & 0o444) >> 2
     try:
@@ -193,9 +193,9 @@ def write_below(
 def write_aside_below(
     root: Path, relative: str, data: Iterable[bytes], *, sync: bool = False, mode: int | None = None
 ) -> None:
-    """Write the temporary file of `root/relative`, and make its folders; `RefusedError` for a link.
+    """Write the temporary file of `root/relative`, making its folders; `RefusedError` for a link.
 
-    `mode` is that of the file (chmod(2)), by default that of the one it replaces.
+    `mode` is the file's mode (chmod(2)), by default that of the file it replaces.
     """
     try:
         with open_parent(root, relative, make=_ANY_FOLDER) as (folder, name):
@@ -205,7 +205,7 @@ def write_aside_below(
 
 
 def place_below(root: Path, relative: str) -> None:
-    """Rename the temporary file of `write_aside_below` into place; the folder is not synced."""
+    """Rename the temporary file of `write_aside_below` into place, without syncing the folder."""
     try:
         with open_parent(root, relative) as (folder, name):
             _place_temporary(folder, name)
@@ -214,7 +214,7 @@ def place_below(root: Path, relative: str) -> None:
 
 
 def write_folders_below(root: Path, *paths: str) -> None:
-    """Wait until the names of the files `paths` are on disk, after `place_below`."""
+    """Wait until the names of the files `paths` are on disk; call it after `place_below`."""
     for folder in dict.fromkeys(str(PurePosixPath(path).parent) for path in paths):
         with open_parent(root, f"{folder}/*") as (parent, _):
             os.fsync(parent)
@@ -227,7 +227,7 @@ def sweep_below(root: Path, *paths: str) -> None:
         by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
     for folder, names in by_folder.items():
         with suppress(OSError), open_parent(root, f"{folder}/*") as (parent, _):
-            # Of a descriptor, which no link can replace.
+            # By descriptor, which no link can replace.
             for left in os.listdir(parent):  # noqa: PTH208
                 if (match := _TEMPORARY.fullmatch(left)) and match[1] in names:
                     _remove_temporary(parent, left)
@@ -236,8 +236,7 @@ def sweep_below(root: Path, *paths: str) -> None:
 def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
     """Move `root/old` to `target_root/new`; `OSError` for a link or an existing target.
 
-    Between two file systems it is copied, atomically, and then removed: a kill in between leaves
-    both.
+    Across file systems it copies atomically, then removes: a kill in between leaves both files.
     """
     with (
         open_parent(root, old) as (source, name),
@@ -271,8 +270,8 @@ def remove_folder_below(root: Path, relative: str) -> None:
 def _replace_file(
     folder: int, name: str, pieces: Iterable[bytes], *, mode: int | None = None
 ) -> None:
-    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never
-    # half of it.
+    # Write next to the file, sync, rename: after a crash there is the old file or the new one,
+    # never half of it.
     _write_temporary(folder, name, pieces, sync=True, mode=mode)
     try:
         _place_temporary(folder, name)
@@ -317,7 +316,7 @@ def _place_temporary(folder: int, name: str) -> None:
 
 
 def _remove_temporary(folder: int, temporary: str) -> None:
-    """Remove the folder of a temporary file; what else has such a name is a file, and goes too."""
+    """Remove the folder of a temporary file; a plain file with such a name goes, too."""
     try:
         with _open_folder_in(folder, temporary) as aside:
             with suppress(FileNotFoundError):
@@ -346,13 +345,13 @@ def _name_temporary(name: str) -> str:
 def open_parent(
     root: Path, relative: str, *, make: int = 0, check: Callable[[int, Path], None] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Give the descriptor of the folder of `root/relative`, without links, and the name within it.
+    """Give a descriptor for the folder of `root/relative`, without links, and the name in it.
 
-    `make` is the mode of folders that are not there yet, 0 to make none; `check` sees each folder
-    below `root`.
+    `make` is the mode of folders to create, 0 to create none; `check` sees each folder below
+    `root`.
     """
     parts: Sequence[str] = relative.split("/")
-    if not _ODD_PARTS.isdisjoint(parts):  # as it is written by hand, with a part that is none
+    if not _ODD_PARTS.isdisjoint(parts):  # written by hand, with an odd part in it
         parts = PurePosixPath(relative).parts
     if not parts or ".." in parts or parts[0] == "/":
         raise OSError(0, "the path leaves the store")
@@ -389,9 +388,9 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
 def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     """Read the rest of an open file; `LoadError` beyond `limit` bytes."""
     size = os.fstat(file.fileno()).st_size
-    # Not `limit`: Python allocates what it is asked for.
+    # Not `limit`: Python allocates as much as it is asked for.
     data = file.read(size + 1) if size <= limit else b""
-    if len(data) > size:  # the file grows, or is a virtual one of size 0
+    if len(data) > size:  # the file is growing, or is virtual with size 0
         data += file.read(limit - size)
     if max(size, len(data)) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(label))
@@ -399,7 +398,7 @@ def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents where needed; raises `RefusedError` where it cannot be made."""
+    """Make a folder and its parents if needed; raises `RefusedError` if it cannot be made."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -415,8 +414,8 @@ def make_write_error(error: OSError, label: str) -> RefusedError:
 
 
 def describe_error(error: OSError) -> str:
-    """Return what the system says of a file, as the rest of a sentence."""
-    if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
+    """Return what the system says about a file, as the end of a sentence."""
+    if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link or a file, where a folder should be
         return "a link or a file is in its path"
     words = error.strerror or str(error)
-    return words.lower() or type(error).__name__  # a TimeoutError may come without a word
+    return words.lower() or type(error).__name__  # a TimeoutError may have no text

@@ -1,6 +1,6 @@
-"""Remembers what was computed of objects that come again and again.
+"""Remembers what was computed from objects that come up again and again.
 
-An object is known by its identity alone.
+Objects are compared by identity alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _Answer = TypeVar("_Answer")
 class IdentityCache(Generic[_Answer]):
     """The answers of a function of some objects, at most `size` of them.
 
-    `drop` is called with each answer that is forgotten. Hashing a grade takes longer than most of
-    what is computed of it, for exact fractions hash slowly.
+    `drop` is called with each answer that is forgotten. Identity is used because exact fractions
+    hash slowly: hashing a grade takes longer than most of what is computed from it.
     """
 
     compute: Callable[..., _Answer]
@@ -26,13 +26,13 @@ class IdentityCache(Generic[_Answer]):
     _kept: dict[tuple[int, ...], tuple[tuple[Any, ...], _Answer]] = field(default_factory=dict)
 
     def find(self, *objects: Any) -> _Answer:
-        """Return what `compute` says of these very objects."""
+        """Return what `compute` answers for exactly these objects."""
         key = tuple(map(id, objects))
         kept = self._kept.get(key)
         if kept is None:
             if len(self._kept) >= self.size:
                 self.clear()
-            # The objects are kept, too: as long as they live, no other object has their identity.
+            # The objects are kept, too: while they live, no other object can have their identity.
             kept = self._kept[key] = objects, self.compute(*objects)
         return kept[1]
 

@@ -1,6 +1,6 @@
-"""Lets a package offer names of its modules that are imported when first wanted.
+"""Lets a package offer names of its modules that are imported on first use.
 
-It may offer the modules themselves by name, too.
+A package may also offer the modules themselves by name.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Entry = TypeVar("Entry")
 def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
     """Return the `__getattr__` of a package (PEP 562).
 
-    `names` says what each module offers. `.module` is a module of the package's own. A command that
-    needs one constant of a package then loads none of the others.
+    `names` lists what each module offers. `.module` is a module of the package itself. A command
+    that needs one constant of a package then loads no other module of it.
     """
     places = {name: module for module, offered in names.items() for name in offered}
 
@@ -32,13 +32,13 @@ def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[
 
 
 class KindTable(Mapping[str, Entry]):
-    """What the modules of a package say of the kinds they are named after.
+    """What the modules of a package say about the kinds they are named after.
 
-    It knows the names without importing any module. Each module has one value `KIND`.
+    The names are known without importing any module. Each module has one value `KIND`.
     """
 
     def __init__(self, package: str, path: Iterable[str], type_: type[Entry]) -> None:
-        """Look for the modules in `path`; the value of each is of this type."""
+        """Look for the modules in `path`; each module's value has this type."""
         from pkgutil import iter_modules
 
         self._package, self._type = package, type_

@@ -1,7 +1,7 @@
-"""What a value looks like from Python.
+"""How a value appears in Python.
 
-It is plain data, the text that its command prints, and in a notebook a page. Values stand below
-`report`, which renders them: it registers how when it is imported, as `evalstore.api` does.
+It can be plain data, the text that its command prints, and in a notebook a page. Values are below
+`report`, which renders them: on import, as by `evalstore.api`, it registers how.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def register_views(
     text: Callable[[Any], str],
     page: Callable[[Any], str],
 ) -> None:
-    """Say how a value becomes plain data, text for people, and HTML for a notebook."""
+    """Register how a value becomes plain data, text for people, and HTML for a notebook."""
     _VIEWS.update(document=document, text=text, page=page)
 
 
 class ReportValue:
-    """A value that a command prints; `print` shows the same."""
+    """A value that a command prints; `print` shows the same text."""
 
     __slots__ = ()
 
@@ -32,11 +32,10 @@ class ReportValue:
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `--format json` prints of it.
+        """Return what `--format json` prints for it.
 
         Returns:
-            Plain data: scores are fractions of 1, and texts such as `1/3` where no decimal is
-            exact.
+            Plain data: scores are fractions of 1, or texts such as `1/3` if no decimal is exact.
 
         Examples:
             >>> store.resolve("rubric/answer_style").to_dict()["version"]
@@ -47,7 +46,7 @@ class ReportValue:
 
 
 class PageValue(ReportValue):
-    """A value that has a page of its own, which notebooks show."""
+    """A value with a page, which notebooks show."""
 
     __slots__ = ()
 
@@ -57,5 +56,5 @@ class PageValue(ReportValue):
 
 
 def format_repr(value: object, *parts: object) -> str:
-    """Return `<Name part, part>`, for the `__repr__` of a value that would fill a screen."""
+    """Return `<Name part, part>`, for the `__repr__` of a value that would fill the screen."""
     return f"<{type(value).__name__} {', '.join(str(part) for part in parts)}>"

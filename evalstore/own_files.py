@@ -1,8 +1,8 @@
-"""Opens what evalstore wrote and reads again: what nobody else could have written.
+"""Opens files that evalstore wrote itself and reads again, if nobody else could have written them.
 
-These are replies, journals, notes and stages. None of these files is signed. One is believed where
-it is a regular file that only this user and the system can write, in folders of which the same is
-true; each is looked at by descriptor, so that nothing takes its place meanwhile.
+These are replies, journals, notes and stages. None of them is signed. A file is trusted if it is a
+regular file that only this user and the system can write, in folders for which the same is true;
+each is checked by descriptor, so nothing can replace it meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import BinaryIO
 from evalstore.errors import Place, RefusedError
 from evalstore.files import describe_error, open_parent, read_limited, write_below
 
-# Of files and folders that evalstore makes for itself: no umask lets everybody write them.
+# For files and folders that evalstore makes for itself: a missing umask must not let everybody
+# write them.
 FILE_MODE, FOLDER_MODE = 0o664, 0o775
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR})
@@ -29,20 +30,20 @@ _REMOVE = "remove it, or move it away"
 
 
 def read_own(root: Path, relative: str, limit: int) -> bytes:
-    """Read `root/relative`; raises as `open_own`, and `LoadError` beyond `limit` bytes."""
+    """Read `root/relative`; raises like `open_own`, and `LoadError` beyond `limit` bytes."""
     with open_own(root, relative) as file:
         return read_limited(file, str(root / relative), limit)
 
 
 def write_own(root: Path, relative: str, data: bytes) -> None:
-    """Write `root/relative` atomically, and its folders, so that it can be read again."""
+    """Write `root/relative` and its folders atomically, so that it can be read again."""
     write_below(root, relative, data, mode=FILE_MODE)
 
 
 def create_own(root: Path, relative: str, data: bytes) -> None:
     """Write the new file `root/relative`, and its folders.
 
-    It is not synced. Raises `FileExistsError` where something is there.
+    It is not synced. Raises `FileExistsError` if something is there.
     """
     with open_parent(root, relative, make=FOLDER_MODE, check=_check_open) as (folder, name):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
@@ -51,9 +52,9 @@ def create_own(root: Path, relative: str, data: bytes) -> None:
 
 
 def append_own(root: Path, relative: str, data: bytes) -> None:
-    """Add to the end of `root/relative` in one piece.
+    """Append to `root/relative` in one piece.
 
-    The file is made where it is missing. Raises as `open_own`.
+    A missing file is created. Raises like `open_own`.
     """
     path, flags = root / relative, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS
     with (
@@ -69,10 +70,10 @@ def append_own(root: Path, relative: str, data: bytes) -> None:
 
 
 def open_own(root: Path, relative: str) -> BinaryIO:
-    """Open `root/relative` for reading; `FileNotFoundError` where there is none.
+    """Open `root/relative` for reading; `FileNotFoundError` if it is missing.
 
-    Raises `RefusedError` where the file, or a folder on the way to it below `root`, is a link or
-    others can write it.
+    Raises `RefusedError` if the file, or a folder on the way to it below `root`, is a link or can
+    be written by others.
     """
     path = root / relative
     with _refuse_links(path), open_parent(root, relative, check=_check_open) as (folder, name):
@@ -86,7 +87,7 @@ def open_own(root: Path, relative: str) -> BinaryIO:
 
 
 def has_own(root: Path, relative: str) -> bool:
-    """Whether there is a file `root/relative`; raises as `open_own`."""
+    """Whether the file `root/relative` exists; raises like `open_own`."""
     with suppress(FileNotFoundError):
         open_own(root, relative).close()
         return True
@@ -94,10 +95,10 @@ def has_own(root: Path, relative: str) -> bool:
 
 
 def open_lock(root: Path, relative: str, *, make: bool) -> int:
-    """Return the descriptor of a file that is only locked.
+    """Return the descriptor of a file that serves only as a lock.
 
-    It holds nothing, so whose it is does not matter. With `make` it is made where it is missing,
-    and its folder; else that is a `FileNotFoundError`.
+    It is empty, so its owner does not matter. With `make`, a missing file and its folder are
+    created; otherwise they are a `FileNotFoundError`.
     """
     flags = os.O_RDWR | os.O_CREAT if make else os.O_RDONLY
     with open_parent(root, relative, make=FOLDER_MODE if make else 0) as (folder, name):
@@ -108,11 +109,11 @@ def open_lock(root: Path, relative: str, *, make: bool) -> int:
 def open_own_folder(path: Path) -> Iterator[int]:
     """Give the descriptor of a folder that is not a link.
 
-    Raises `RefusedError` for a link, and where others can write the folder.
+    Raises `RefusedError` for a link, and if others can write the folder.
     """
     try:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
-    except NotADirectoryError:  # what a link to a folder is here, too
+    except NotADirectoryError:  # includes a link to a folder
         if path.is_symlink():
             raise RefusedError("is a link", place=Place(str(path)), hint=_REMOVE) from None
         raise
@@ -124,9 +125,9 @@ def open_own_folder(path: Path) -> Iterator[int]:
 
 
 def find_own(folder: int, path: Path) -> os.stat_result | None:
-    """Return the status of the file `path` in its open folder, or None without one.
+    """Return the status of the file `path` in its open folder; None if it is missing.
 
-    Raises as `open_own`. It is not opened: whoever closes a file frees all locks that the process
+    Raises like `open_own`. The file is not opened: closing a file frees all locks that the process
     has on it.
     """
     try:
@@ -168,13 +169,13 @@ def _check(status: os.stat_result, path: Path, has_type: Callable[[int], bool]) 
 
 
 def _find_other_writer(status: os.stat_result) -> str | None:
-    """Return who else can write a file, or replace files in a folder.
+    """Return who else can write a file, or replace files in a folder; None for nobody.
 
-    This user and the system do not count. It is None for nobody.
+    This user and the system do not count.
     """
     if status.st_uid not in {0, os.geteuid()}:
         return f"the user {_find_user_name(status.st_uid)}"
-    # In a sticky folder, as /tmp is, nobody replaces the files of others.
+    # In a sticky folder such as /tmp, nobody can replace the files of others.
     if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return None
     if status.st_mode & stat.S_IWOTH:
@@ -185,7 +186,10 @@ def _find_other_writer(status: os.stat_result) -> str | None:
 
 
 def _is_private_group(gid: int, uid: int) -> bool:
-    """Whether a group is of one user alone, as most systems give each user one of the same name."""
+    """Whether a group has one user only.
+
+    Most systems give each user such a group of the same name.
+    """
     try:
         group, name = grp.getgrgid(gid), pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -1,6 +1,6 @@
-"""What marks a store and a repository on disk by its name.
+"""The names that mark a store and a repository on disk.
 
-It also says where the data of this installation is.
+It also knows where the data of this installation is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def has_store_mark(folder: Folder) -> bool:
 
 
 def is_working_tree(folder: Folder) -> bool:
-    """Whether a folder holds a `.git`: a folder, or the file of a linked worktree."""
+    """Whether a folder contains `.git`: a folder, or the file of a linked worktree."""
     return os.path.exists(f"{folder}/.git")
 
 
@@ -50,13 +50,13 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
 
 @cache
 def find_resource_folder(name: str) -> Path:
-    """Return a folder of data that belongs to this installation.
+    """Return a data folder of this installation.
 
     `name` is `schema`, `migrations` or `sample_repo`.
     """
     checkout = _PACKAGE.parent
-    # The project file proves the checkout: PyPI's `schema` package puts a folder of that name
-    # beside ours.
+    # The project file proves that this is the checkout: PyPI's `schema` package puts a folder of
+    # that name next to ours.
     if (checkout / "pyproject.toml").is_file():
         return checkout / name
     return _PACKAGE / "_data" / name

@@ -1,6 +1,6 @@
-"""The type of what shows how far an iteration is.
+"""The type of whatever shows how far an iteration has come.
 
-A caller may hand in a progress bar, or `iter` for none.
+A caller may pass a progress bar, or `iter` for none.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 
-# Takes the things that will be iterated over, and returns what iterates over them.
+# Takes the things to iterate over, and returns an iterator over them.
 Watch = Callable[[Sequence[_Item]], Iterable[_Item]]

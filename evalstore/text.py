@@ -1,4 +1,4 @@
-"""Makes untrusted text safe to show, and finds the name that a word misspells or comes near."""
+"""Makes untrusted text safe to show, and finds the name that a misspelt word means."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-# Characters of a text that is quoted within a sentence: a name or a value, one that is the point of
-# it, and a list.
+# Characters of a text quoted within a sentence: a name or a value, the value that the sentence is
+# about, and a list.
 SHORT_EXCERPT, EXCERPT, LONG_EXCERPT = 60, 80, 400
-# Characters of a digest, or of a commit, that a message shows, and that no other in one file begins
-# with.
+# Characters of a digest or commit that a message shows, and of a digest that is unique within one
+# file.
 SHORT_DIGEST, LONG_DIGEST = 12, 16
-_SUGGESTED = 5  # names of a hint where none is near
-SLIPS = 2  # of the keyboard; with more it is another word
-_SHORT_WORD = 5  # a word of at most this length allows one slip only
-# Words of so few letters within a name may be opposites, and differ by two slips (`all`, `any`); a
-# slip keeps as many letters.
+_SUGGESTED = 5  # names that a hint lists when none is near
+SLIPS = 2  # of the keyboard; with more it is a different word
+_SHORT_WORD = 5  # a word up to this length may have one slip only
+# Words this short within a name may be opposites, although two slips apart (`all`, `any`); a slip
+# keeps at least this many letters.
 _SMALL_WORD, _SHARED_LETTERS = 3, 2
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 _VOWELS = frozenset("aeiouy")
 _SAID_AFTER_AN = "aefhilmnorsx"  # letters whose names begin with a vowel
-# Names of files that Windows, and git there, keep for devices, whatever follows the first dot.
+# File names that Windows, and git there, reserve for devices, whatever follows the first dot.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
-# Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its
-# start (GitHub Actions).
+# Commands in a CI system's log: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start
+# (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
-# A URL in a text: its scheme, who asks, its host and path, and what follows. A password may hold
-# what ends a host.
+# A URL in a text: its scheme, user, host and path, and what follows. A password may contain
+# characters that end a host.
 _URL = re.compile(
     r"""(?P<scheme>[a-z][a-z0-9+.-]*://)"""
     r"""(?P<user>[^\s/?#'"<>]*@|[^\s/?#'"<>:]*:(?!\d*(?:[/?#]|$))[^\s'"<>]*@)?"""
@@ -40,7 +40,7 @@ _HIDDEN = "***"
 
 
 def spell_out(name: str) -> str:
-    """Return a name in ASCII: a letter that looks like another script's is shown by its code."""
+    """Return a name in ASCII, with a code for each letter that looks like one of another script."""
     return name.encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -52,7 +52,7 @@ def make_printable(text: str) -> str:
 
 
 def hide_url_secrets(text: str) -> str:
-    """Return a text whose URLs show no name, password, query or fragment; the user of ssh stays."""
+    """Return a text whose URLs show no user, password, query or fragment; an ssh user stays."""
     return _URL.sub(_hide_in_url, text) if "://" in text else text
 
 
@@ -64,12 +64,12 @@ def _hide_in_url(url: re.Match[str]) -> str:
 
 
 def make_excerpt(text: str, limit: int = 200) -> str:
-    """Return `text` made printable and cut to `limit` characters."""
+    """Return `text` made printable and shortened to `limit` characters."""
     return make_printable(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def list_odd_letters(text: str) -> list[str]:
-    """Return the characters that look like others, or are not seen: a long s, a no-break space."""
+    """Return the characters that are invisible or look like others: a long s, a no-break space."""
     if text.isascii():
         return []
     return [char for char in dict.fromkeys(text) if not char.isascii() and _is_odd(char)]
@@ -93,9 +93,9 @@ def name_letter(char: str) -> str:
 
 
 def escape_ci_commands(text: str) -> str:
-    """Escape what a CI system's log takes for a command.
+    """Escape what a CI system would take for a command in its log.
 
-    `text` is whole lines, as they are printed.
+    `text` is whole lines, as printed.
     """
     return _CI_COMMANDS.sub(
         lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text
@@ -110,10 +110,10 @@ def find_nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def suggest_known(word: str, known: Iterable[str], what: str) -> str | None:
-    """Return a hint for a name that nothing has.
+    """Return a hint for an unknown name; None if nothing is known.
 
-    It is the name that was meant, or else the first of those there are. `what` is what has them, in
-    the singular. None where there are none.
+    It is the name that was probably meant, or else the first known ones. `what` is the singular
+    noun for what has them.
     """
     names = [*known]
     folded = word.casefold()
@@ -133,18 +133,18 @@ def _escape_character(char: str) -> str:
 
 
 def find_only_near(word: str, names: tuple[str, ...]) -> str | None:
-    """Return the one name that `word` misspells; None where there is none, or a choice."""
+    """Return the one name that `word` misspells; None if there is none, or more than one."""
     near = [name for name in names if find_near_word(word, (name,), SLIPS)]
     return near[0] if len(near) == 1 else None
 
 
 @lru_cache(maxsize=4096)
 def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
-    """Return the name nearest to `key`, at most so many slips away; None without one."""
+    """Return the name nearest to `key`, at most `most` slips away; None if there is none."""
     bare = _strip_separators(key)
     if len(bare) <= 1:
         return None
-    # `input2` is not a slip: a number sets a key apart from its neighbour.
+    # `input2` is not a slip: a number sets a key apart from its neighbours.
     alike = (name for name in names if _digits(name) == _digits(key))
     alike = (name for name in alike if not _has_other_small_word(key, name))
     near = ((_count_slips(bare, _strip_separators(name)), name) for name in alike)
@@ -158,7 +158,7 @@ def _digits(word: str) -> list[str]:
 
 
 def _has_other_small_word(key: str, name: str) -> bool:
-    """Whether a small word of `name` has hardly a letter of the one in its place."""
+    """Whether a small word of `name` shares hardly a letter with the word in its place in `key`."""
     pairs = zip(key.split("_"), name.split("_"), strict=False)
     small = ((word, other) for word, other in pairs if word != other and len(other) <= _SMALL_WORD)
     return any(len({*word} & {*other}) < _SHARED_LETTERS for word, other in small)
@@ -169,11 +169,11 @@ def _strip_separators(word: str) -> str:
 
 
 def _count_slips(one: str, other: str) -> int:
-    """Return the Damerau-Levenshtein distance of two words; above the limit just a bound.
+    """Return the Damerau-Levenshtein distance of two words; above the limit, just a bound.
 
-    It is the distance by optimal string alignment.
+    The variant is optimal string alignment.
     """
-    # A slip changes the length by at most one and the set of letters by at most two: a fast lower
+    # A slip changes the length by at most one and the set of letters by at most two: a quick lower
     # bound.
     if abs(len(one) - len(other)) > SLIPS or len(set(one) ^ set(other)) > 2 * SLIPS:
         return SLIPS + 1
@@ -195,9 +195,9 @@ def count_noun(number: int, word: str) -> str:
 
 
 def add_article(noun: str) -> str:
-    """Return a noun after its article as it is said: `a regex`, `an output`, `an llm_judge`.
+    """Return a noun with its article as it is spoken: `a regex`, `an output`, `an llm_judge`.
 
-    A word without a vowel is spelled out: it begins with the name of its first letter.
+    A word without a vowel is spelled out, so the article follows the name of its first letter.
     """
     word = re.split(r"[\s_-]", noun.casefold(), maxsplit=1)[0]
     letters = _SAID_AFTER_AN if _VOWELS.isdisjoint(word) else "aeio"
@@ -205,5 +205,5 @@ def add_article(noun: str) -> str:
 
 
 def is_device_name(name: str) -> bool:
-    """Whether Windows keeps a file name for a device, so that no file there can have it."""
+    """Whether Windows reserves a file name for a device, so that no file can have it there."""
     return _DEVICE.match(name) is not None

@@ -14,10 +14,10 @@ import semver
 
 from evalstore.errors import RefError
 
-_MAX_DIGITS = 18  # fits a 64-bit integer; int() refuses to read thousands
+_MAX_DIGITS = 18  # fits into 64 bits; int() refuses thousands of digits
 TWO_PART = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)")
 _PART = rf"(0|[1-9]\d{{0,{_MAX_DIGITS - 1}}})"
-# A pre-release follows three parts only, as everywhere.
+# A pre-release follows three parts only, as in every other tool.
 _COMPARATOR = re.compile(
     rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART}(?:\.{_PART}(-[0-9a-zA-Z.-]+)?)?)?", re.ASCII
 )
@@ -30,7 +30,7 @@ _SATISFIES: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "=": operator.eq,
 }
-# Where the patch is left out: from the first version that is meant, and the first one beyond.
+# Without a patch: the first version that is meant, and the first one beyond.
 _EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]]] = {
     ">": lambda _, beyond: [(">=", beyond)],
     ">=": lambda low, _: [(">=", low)],
@@ -41,9 +41,9 @@ _EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]
 
 
 class Bump(StrEnum):
-    """The size of a step between two versions, ordered, so that `max()` is the one required.
+    """The size of a step between two versions, ordered so that `max()` is the required one.
 
-    Its members are texts, too: `none`, `patch`, `minor` and `major`.
+    The members are strings, too: `none`, `patch`, `minor` and `major`.
 
     Examples:
         >>> max(Bump.MINOR, Bump.PATCH) is Bump.MINOR, Bump.MAJOR == "major", bool(Bump.NONE)
@@ -55,10 +55,10 @@ class Bump(StrEnum):
     MINOR = "minor"
     MAJOR = "major"
 
-    rank: int  # the position in the order; as texts the members would sort by the alphabet
+    rank: int  # the position in the order; as strings, members would sort alphabetically
 
     def __new__(cls, word: str) -> Self:
-        """Give each member its position in the list."""
+        """Give each member its position."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.rank = len(cls.__members__)
@@ -81,10 +81,10 @@ class Bump(StrEnum):
 
 
 class Version(semver.Version):
-    """A SemVer 2.0.0 version, ordered by precedence, then by build: the order is total."""
+    """A SemVer 2.0.0 version, ordered by precedence, then by build: a total order."""
 
     __slots__ = ("_text",)
-    _text: str  # written once: few versions are asked for their text again and again
+    _text: str  # written once: a few versions are asked for their text again and again
 
     def __str__(self) -> str:
         if not hasattr(self, "_text"):
@@ -92,13 +92,13 @@ class Version(semver.Version):
         return self._text
 
     def compare(self, other: Any) -> int:
-        """Return -1, 0 or 1; versions that differ in their build alone are not equal."""
+        """Return -1, 0 or 1; versions that differ only in their build are not equal."""
         mine, theirs = self.build or "", other.build or ""
         return super().compare(other) or (mine > theirs) - (mine < theirs)
 
     @property
     def final(self) -> Version:
-        """The release that this version is, or is a pre-release of."""
+        """The release of this version: itself, or the one that it is a pre-release of."""
         is_final = self.prerelease is None and self.build is None
         return self if is_final else Version(self.major, self.minor, self.patch)
 
@@ -112,16 +112,16 @@ class Version(semver.Version):
         return self.to_tuple()[:4] == other.to_tuple()[:4]
 
     def with_prerelease(self, prerelease: str | None) -> Version:
-        """Return the version without its build, and with a pre-release instead of its own."""
+        """Return the version without its build, and with this pre-release."""
         return Version(self.major, self.minor, self.patch, prerelease)
 
 
-@lru_cache(4096)  # a store of thousands has few versions
+@lru_cache(4096)  # a store of thousands of artifacts has few versions
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
     numbers, _, prerelease = text.partition("+")[0].partition("-")
     numerals = filter(str.isdigit, (*numbers.split("."), *prerelease.split(".")))
-    # semver 3.0 takes a version with a line feed behind it.
+    # semver 3.0 accepts a version followed by a line feed.
     if text.endswith("\n") or any(len(numeral) > _MAX_DIGITS for numeral in numerals):
         return None
     try:
@@ -131,7 +131,7 @@ def find_version(text: str) -> Version | None:
 
 
 def parse_version(text: str) -> Version:
-    """Parse a version; `RefError` for anything else."""
+    """Parse a version; raises `RefError` for anything else."""
     if (version := find_version(text)) is None:
         raise RefError(f"{text!r} is not a version", hint="write MAJOR.MINOR.PATCH, as in 1.2.0")
     return version
@@ -140,7 +140,7 @@ def parse_version(text: str) -> Version:
 def bump_version(version: Version, bump: Bump) -> Version:
     """Return the version one step up.
 
-    In 0.y.z a major bump raises y, any other z; a pre-release becomes final.
+    In 0.y.z a major bump raises y, and any other z; a pre-release becomes final.
     """
     if bump is Bump.NONE:
         return version
@@ -158,10 +158,7 @@ def bump_version(version: Version, bump: Bump) -> Version:
 
 
 def compute_bump(old: Version, new: Version) -> Bump:
-    """Return the bump from `old` to `new`.
-
-    NONE when it goes nowhere, back or to a pre-release.
-    """
+    """Return the bump from `old` to `new`; NONE if `new` is equal, lower or a pre-release."""
     if new <= old or new.prerelease:
         return Bump.NONE
     if new.major != old.major or (old.major == 0 and new.minor != old.minor):
@@ -173,9 +170,9 @@ def compute_bump(old: Version, new: Version) -> Bump:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A floating pin: a version is in it when every comparator holds.
+    """A floating pin: it contains a version for which every comparator holds.
 
-    What follows `+` in a version plays no part.
+    Build metadata does not matter.
     """
 
     comparators: tuple[tuple[str, Version], ...]
@@ -189,19 +186,19 @@ class Range:
         )
 
     def _allows_prerelease(self, version: Version) -> bool:
-        # A pre-release is in a range only when the range names a pre-release of the same release
-        # (npm, cargo).
+        # A range contains a pre-release only if it names a pre-release of the same release (npm,
+        # cargo).
         named = {bound.final for _, bound in self.comparators if bound.prerelease}
         return not version.prerelease or version.final in named
 
 
 def find_range(text: str) -> Range | None:
-    """Parse `^1.2`, `~1.2`, `>1.2`, `>=1.2 <2` as npm and cargo read them; None for anything else.
+    """Parse `^1.2`, `~1.2`, `>1.2`, `>=1.2 <2` as npm and cargo do; None for anything else.
 
-    A part that is left out means any: `>1.2` begins at 1.3.0, `<=1.2` ends before it, `=1.2` is all
-    of 1.2.
+    A part that is left out means any: `>1.2` begins at 1.3.0, `<=1.2` includes all of 1.2, and
+    `=1.2` is all of 1.2.
     """
-    # Comparators are separated by spaces or commas, and stand together too: `>=1.2<2`.
+    # Comparators are separated by spaces or commas, or not at all: `>=1.2<2`.
     comparators: list[tuple[str, Version]] = []
     rest = text.strip()
     while rest:
@@ -217,7 +214,7 @@ def find_range(text: str) -> Range | None:
 
 
 def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]] | None:
-    """Return what one comparator asks for; None where its pre-release is not valid."""
+    """Return what one comparator asks for; None if its pre-release is not valid."""
     op, major, minor, patch, pre = match.groups()
     low = find_version(f"{major}.{minor or 0}.{patch or 0}{pre or ''}")
     if low is None:
@@ -230,17 +227,17 @@ def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]] | None
 
 
 def _find_next(low: Version, minor: str | None) -> Version:
-    """Return the first version beyond all of X.Y, or of X where the minor is left out."""
+    """Return the first version after all of X.Y, or of X if there is no minor."""
     return Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
 
 
 def _end_before(version: Version) -> Version:
-    """Return the lowest pre-release of a version: an end below it leaves all of them out."""
+    """Return the lowest pre-release of a version: an upper end that excludes all of them."""
     return version.with_prerelease("0")
 
 
 def _find_caret_limit(low: Version, minor: str | None, patch: str | None) -> Version:
-    """Return the version at which the first part that is not zero moves on."""
+    """Return the version at which the first non-zero part goes up."""
     if low.major or minor is None:
         return Version(low.major + 1, 0, 0)
     if low.minor or patch is None:

@@ -1,6 +1,6 @@
 """Compares two texts word by word.
 
-It shows them in one line (`[-old-]`, then `{+new+}`), or both as they are, in pieces.
+It shows both in one line (`[-old-]`, then `{+new+}`), or each text as it is, in pieces.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import NamedTuple
 
 from evalstore.text import make_printable
 
-# Words of each text that are compared, from the first that differs to the last; the time grows with
-# their product.
+# The most words of each text that are compared, from the first difference to the last; the time
+# grows with their product.
 _WORDS_LIMIT = 400
-_FEW_WORDS = 60  # the same where thousands of texts are compared
+_FEW_WORDS = 60  # the same limit if thousands of texts are compared
 _WORD = re.compile(r"\S+\s*|\s+")
-_REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
-# The end of a comparison of texts that have the same words.
+_REACHES = (3, 2, 1)  # words before and after an edit: the most that fit
+# How a comparison of texts with the same words ends.
 WHITE_SPACE = "(other white space)"
-_SHORT_TEXT = 3  # words of a text that is shown whole
+_SHORT_TEXT = 3  # words of a text that is shown in full
 _Step = tuple[str, int, int, int, int]
 
 
 def compare_words(old: str, new: str, width: int = 0) -> str:
     """Return how the words of two texts differ.
 
-    Texts with the same words differ in their white space alone. Of words that stay, those next to
-    an edit are shown: fewer of them where all of it then fits `width`.
+    Texts with the same words differ in white space alone. Of unchanged words, those next to an edit
+    are shown: fewer of them if everything then fits `width`.
     """
     before, after = ([make_printable(word) for word in text.split()] for text in (old, new))
     if before == after:
@@ -61,9 +61,9 @@ def count_common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
 def _find_steps(
     old: Sequence[Hashable], new: Sequence[Hashable], most: int = _WORDS_LIMIT
 ) -> Iterator[_Step]:
-    """Yield the runs of words, or of lines, that are equal, and those that are not.
+    """Yield runs of words or lines, equal ones and different ones, as `difflib` does.
 
-    They are as `difflib` has them. What lies beyond the limit is one run that differs.
+    Everything beyond the limit is one different run.
     """
     head = count_common_prefix(old, new)
     tail = count_common_prefix(old[head:][::-1], new[head:][::-1])
@@ -94,23 +94,23 @@ def _mark_words(
 
 
 def _shorten_run(words: Sequence[str], reach: int, *, is_first: bool, is_last: bool) -> str:
-    """Return the words around edits; at the ends of a text only those on the side of the edit."""
+    """Return the words around edits; at either end of a text, only those next to the edit."""
     head, tail = [] if is_first else words[:reach], [] if is_last else words[-reach:]
     return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
 
 
 class Piece(NamedTuple):
-    """A part of a text as it is, and whether the other text lacks it."""
+    """A piece of a text as it is, and whether the other text lacks it."""
 
     text: str
     is_changed: bool
 
 
 def mark_differences(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
-    """Return both whole texts in pieces: line by line, and word by word where lines differ.
+    """Return both whole texts in pieces: by line, and by word where lines differ.
 
-    White space belongs to the word before it, and alone is no difference. Where too many words
-    differ, all of them are one piece, so that the time is bounded.
+    White space belongs to the word before it, and alone is not a difference. If too many words
+    differ, they are one piece, so that the time is bounded.
     """
     sides = list[Piece](), list[Piece]()
     lines = old.splitlines(keepends=True), new.splitlines(keepends=True)

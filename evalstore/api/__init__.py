@@ -1,6 +1,6 @@
-"""The door: the public names, and the use cases that only commands need.
+"""The door: the public names, and the use cases that only the commands need.
 
-They are imported when they are first used.
+Each is imported on first use.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ __all__ = [
 ]
 
 
-# Where the names are that are imported late. What `__all__` does not have is for the commands, and
-# may change.
+# The module of each name that is imported late. Names missing from `__all__` are for the commands,
+# and may change.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.audits": ("Audit", "AuditOptions", "ChangeSide", "audit_runs", "measure_change"),
     "evalstore.audits.bare_outputs": ("grade_bare_outputs",),
@@ -276,5 +276,5 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.versions": ("Bump",),
 }
 
-if not TYPE_CHECKING:  # a checker would take any name for one that there is
+if not TYPE_CHECKING:  # a type checker would accept any name here
     __getattr__ = import_lazily(__name__, _NAMES)

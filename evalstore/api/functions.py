@@ -1,7 +1,7 @@
 """The public functions over the other packages.
 
-They convert arguments, and decide nothing themselves. What each needs is imported when it is
-called, so that a program that opens a store waits for nothing more.
+They convert arguments, and decide nothing themselves. Each imports what it needs when it is called,
+so a program that only opens a store waits for nothing else.
 """
 
 from __future__ import annotations
@@ -47,29 +47,30 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     by: SliceKind | str | None = None,
     moved: int = 0,
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's: shares that are exact and add up.
+    """Explain why the mean score of run B differs from run A's, in exact shares that add up.
 
-    One of the two may be a file of outputs, in any format that `score` takes: they are graded by
-    the dataset and rubrics of the other. Judges answer from kept replies, else as the runs recorded
-    it, else as `judges` says. Factors that cannot be separated have one share.
+    One of the two may be a file of outputs, in any format that `score` takes; it is graded by the
+    dataset and rubrics of the other. Judges answer from kept replies, then from what the runs
+    recorded, then as `judges` says. Factors that cannot be separated have one share.
 
     Args:
-        run_a: A `Run`, or the path of its JSON file.
-        run_b: The run that is compared with it.
+        run_a: A `Run`, or the path to its JSON file.
+        run_b: The run to compare with it.
         store: The store of their rubrics.
-        allow_drift: Whether results that grading again does not reproduce are counted, not refused.
-        judges: Who answers what is missing.
-        ask: Whether today's judges are asked about A's outputs where another model answered in B.
+        allow_drift: Whether to count results that regrading does not reproduce, instead of refusing
+            them.
+        judges: Who supplies missing answers.
+        ask: Whether to ask today's judges about A's outputs where another model answered in B.
         by: What to break the result down by: `tag`, `group` or `check`.
-        moved: How many of the questions that moved most are kept in full.
+        moved: How many of the most-moved questions to keep in full.
 
     Returns:
         The shares, as fractions of 1: `.delta`, `.factors` (each `.name`, `.share`, `.causes`),
-        `.lines` (questions, missing answers, failed checks), `.own`. `print` shows its answer,
+        `.lines` (questions, missing answers, failed checks), `.own`. `print` shows the answer;
         `.sentence` says what moved the score.
 
     Raises:
-        RefusedError: A run cannot be graded again in this store, grading again gives other results
+        RefusedError: A run cannot be graded again in this store, regrading gives other results
             (unless `allow_drift`), or nothing can be compared.
         LoadError: A file cannot be read.
         UsageError: There is no such breakdown.
@@ -104,13 +105,13 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 def check_conditions(audit: Audit, *conditions: str) -> tuple[ConditionResult, ...]:
     """Decide conditions on an audit, as `evalstore audit --fail-on` does in CI.
 
-    What the outputs did is decided by its 95 % interval: a condition fails if all of it is so,
-    holds if none of it is, and else cannot be told.
+    The effect of the outputs is judged by its 95 % interval: a condition fails if the whole
+    interval meets it, holds if none of it does, and otherwise cannot be decided.
 
     Args:
         audit: The audit of two runs.
-        *conditions: What must not be, in points of 100: `own<-2`, `own.passes<-5`, `delta<0`, or
-            `flips>3`, a number of verdicts.
+        *conditions: What must not happen, in points of 100: `own<-2`, `own.passes<-5`, `delta<0`,
+            or `flips>3` (a number of verdicts).
 
     Returns:
         For each, `.answer` (`holds`, `fails` or `cannot tell`), `.value` (a fraction of 1, or a
@@ -142,32 +143,33 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
-    """Find what changed between two artifacts, and the bump that it needs.
+    """Find what changed between two artifacts, and which bump that needs.
 
-    With a store this is `evalstore diff`: the overrides of evalstore.yaml count, and what was
-    accepted since the release `old`.
+    With a store this is `evalstore diff`: the overrides in evalstore.yaml apply, and so does what
+    was accepted since the release `old`.
 
     Args:
         old: An artifact, its mapping, or with `store` a reference (without a pin: the last
             release).
         new: The other side, likewise.
-        store: The store that the references are in, and what both sides refer to; without it, a
-            pin that moved is major.
-        load: Finds what a reference within a side means, where no store does.
-        rows: The rows of a dataset, old and new, that keeps them in a file; found for references.
-        profile: What is major; default: as evalstore.yaml says.
-        settings: All that evalstore.yaml says of changes, instead of it.
-        watch: Wraps the iteration over the rows of the new side, as a progress bar does.
-        judges: Whose kept replies grade the examples; nobody is asked.
+        store: The store that has the references, and what both sides refer to; without it, a moved
+            pin is major.
+        load: Resolves references within a side when there is no store.
+        rows: The old and new rows of a dataset that keeps them in a file; found automatically for
+            references.
+        profile: What counts as major; default: what evalstore.yaml says.
+        settings: Settings for changes, used instead of evalstore.yaml's.
+        watch: Wraps the iteration over the new side's rows, as a progress bar does.
+        judges: Judges whose kept replies grade the examples; none is asked.
 
     Returns:
-        `.required_bump`, `.next_version`, and a finding for each change in `.findings`, of which
-        `print` shows a line: `.level`, `.message`, `.direction`, `.witness`, `.max_shift` (a
-        fraction of 1).
+        `.required_bump`, `.next_version`, and in `.findings` one finding per change, which `print`
+        shows as a line: `.level`, `.message`, `.direction`, `.witness`, `.max_shift` (a fraction of
+        1).
 
     Raises:
         RefError: There is no such artifact or version.
-        UsageError: The sides are of two kinds, or a reference is given without a store.
+        UsageError: The sides have different kinds, or a reference is given without a store.
 
     Examples:
         >>> old = store.load("rubric/answer_style@1.0.0").value
@@ -217,9 +219,9 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 
 @contextmanager
 def open_kept_replies(store: ArtifactStore, judges: Judges | None = None) -> Iterator[CheckContext]:
-    """Open what judges said before, to grade examples by it.
+    """Open the kept replies of judges, to grade examples by them.
 
-    Nothing is read before the first is asked. The endpoint of `judges` is not asked.
+    Nothing is read until the first reply is needed. The endpoint of `judges` is never called.
     """
     from evalstore.checks import CheckContext
 
@@ -252,9 +254,9 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         rubric: An artifact, its mapping, or with `store` a reference.
         output: A text, or `{output, tool_calls?}`.
         question: What the checks take from a question, such as `{"input": …, "expected": …}`.
-        store: The store that resolves references, and keeps replies of judges; its `strict` setting
-            refuses the answers of approximate engines.
-        judges: Who answers what is not kept, as `Judges(Endpoint(url, key), model={"id": …})`.
+        store: The store that resolves references and keeps judges' replies; its `strict` setting
+            refuses answers of approximate engines.
+        judges: Who answers when no reply is kept, as `Judges(Endpoint(url, key), model={"id": …})`.
         worktree: As for `Store.with_worktree`.
 
     Returns:
@@ -288,7 +290,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         store = store.with_worktree(worktree)
     if store is None:
         return grade(_read_artifact(rubric, store, "evaluate"), output, question)
-    find = cache(store.resolve)  # for what is validated is graded with, too
+    find = cache(store.resolve)  # what is validated is also what grades
     if isinstance(rubric, str):
         from evalstore.lint.use import list_used
 
@@ -327,37 +329,37 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     Args:
         dataset: A reference to the dataset.
         outputs: A file or URL: JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval
-            Ever, a log of Inspect AI, results of promptfoo.
+            Ever, an Inspect AI log, or promptfoo results.
         store: The store of the dataset and its rubrics.
-        out: The folder for the two files of the run, where nothing is overwritten; None keeps
-            nothing: the rows last as long as the run that is returned.
-        model: The name of the model; default: as the outputs say, else the file's name.
-        rubric: A reference to the rubric that grades every question, instead of its own.
+        out: The folder for the run's two files, where nothing is overwritten; with None nothing is
+            kept, and the rows last as long as the returned run.
+        model: The name of the model; default: the one in the outputs, else the file's name.
+        rubric: A reference to a rubric that grades every question instead of the question's own.
         judges: As for `evaluate`.
-        at: When it happened; default: now.
+        at: When the run happened; default: now.
         eee_version: The version of Every Eval Ever to write; default: the latest.
-        only: Which series to take from a file with several, as `{"model": …}`.
-        match: `"id"`, or `"input"`: an output answers the question whose input its record holds.
-        engine: `"local"`, or `"dask"`: the workers of a cluster grade; the bytes are the same.
-        scheduler: The address of the cluster; default: a process for each core of this machine, for
-            which a script needs `if __name__ == "__main__":`.
-        worktree: As for `Store.with_worktree`; the run then says `.unreleased`.
-        max_ungraded: The share of all gradings (default 0.02) that may fail, until the run has no
-            score.
+        only: Which series to take from a file with several, such as `{"model": …}`.
+        match: `"id"`, or `"input"`: an output answers the question with the input in its record.
+        engine: `"local"`, or `"dask"`: a cluster's workers grade; the bytes are the same.
+        scheduler: The address of the cluster; default: one process per core of this machine, which
+            needs a script to have `if __name__ == "__main__":`.
+        worktree: As for `Store.with_worktree`; the run is then `.unreleased`.
+        max_ungraded: The share of all gradings (default 0.02) that may fail before the run loses
+            its score.
 
     Returns:
         The run: `.score` and `.pass_rate` (exact fractions of 1, None where too much failed; then
-        `.ungraded` says what, and `.rest_score` what the others come to), `.rows()`,
+        `.ungraded` says what, and `.rest_score` has the score of the rest), `.rows()`,
         `.to_pandas()`, `.to_arrow()`.
 
     Raises:
-        UnmetSettingError: A check graded nothing for want of a model, an endpoint or PHP, and
-            `judges` are not `offline`.
+        UnmetSettingError: A check graded nothing because a model, an endpoint or PHP is missing,
+            and `judges` are not `offline`.
         FindingsError: The settings are strict, and validation finds something.
         RefError: There is no such dataset, rubric or version.
         RefusedError: Outputs and questions do not belong together.
         LoadError: The outputs cannot be read.
-        UsageError: An argument takes no such value.
+        UsageError: An argument has a value that it does not accept.
 
     Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
@@ -401,7 +403,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
         folder = TemporaryDirectory(prefix="evalstore-")
         run = write_run_by_engine(job, Path(folder.name))
-        finalize(run, folder.cleanup)  # its rows are read from there as long as it is in use
+        finalize(run, folder.cleanup)  # the run reads its rows from there for as long as it is used
         return run
 
 
@@ -429,7 +431,7 @@ def _require_one_kind(*sides: Artifact | Resolved | Mapping[str, Any]) -> None:
 def _read_artifact(
     value: Any, store: ArtifactStore | None, function: str
 ) -> Artifact | Mapping[str, Any]:
-    """Return an artifact or a mapping as it is, and what a reference means.
+    """Return an artifact or mapping as it is, or the artifact that a reference means.
 
     Raises `UsageError` for a reference without a store.
     """

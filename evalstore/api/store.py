@@ -1,6 +1,6 @@
 """`Store`, the public face of a store.
 
-It has what programs ask of a store, without what the commands need beneath.
+It has what programs need from a store, and leaves out what only the commands need.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """A store of rubrics, judges and datasets: a folder of a git repository.
+    """A store of rubrics, judges and datasets: a folder in a git repository.
 
-    Open it with `Store.open(path)`, best in a `with` block: it keeps a git process until it is
-    closed. References are texts such as `rubric/answer_style@1.0.0`, as on the command line.
+    Open it with `Store.open(path)`, best in a `with` block: it keeps a git process running until it
+    is closed. References are texts such as `rubric/answer_style@1.0.0`, as on the command line.
 
     Examples:
         >>> from evalstore import Store
@@ -46,9 +46,9 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open the store of a folder.
+        """Open the store around a folder.
 
-        It is the one that evalstore.yaml marks there or above, else the repository's root.
+        Its root is the folder here or above that evalstore.yaml marks, else the repository's root.
 
         Args:
             path: A folder in a git repository, or a bare repository.
@@ -68,7 +68,7 @@ class Store:
         return cls(ArtifactStore.open(path))
 
     def close(self) -> None:
-        """End the git process that reads objects; the end of a `with` block does the same.
+        """End the git process that reads objects; leaving the `with` block does the same.
 
         Examples:
             >>> store = Store.open(".")
@@ -89,31 +89,31 @@ class Store:
 
     @property
     def root(self) -> Path | None:
-        """The folder of the store on disk; None of a bare repository."""
+        """The folder of the store on disk; None for a bare repository."""
         return self.artifacts.root
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The content of evalstore.yaml; empty where there is none."""
+        """The content of evalstore.yaml; empty if there is none."""
         return self.artifacts.settings
 
     @property
     def strict(self) -> bool:
-        """Whether evalstore.yaml says `strict: true`: then findings are refused, not warned of."""
+        """Whether evalstore.yaml says `strict: true`: findings are then errors, not warnings."""
         return self.artifacts.strict
 
     def resolve(self, ref: str | Ref) -> Resolved:
-        """Find what a reference means now; evalstore.lock decides for those that it holds.
+        """Find what a reference means now; for locked references, evalstore.lock decides.
 
         Args:
-            ref: A reference, with any pin; without one it means the last release.
+            ref: A reference with any pin; without a pin, it means the last release.
 
         Returns:
-            Version, tag, commit, blob and digests, and the artifact itself in `.artifact`.
+            The version, tag, commit, blob and digests, and the artifact itself as `.artifact`.
 
         Raises:
-            RefError: The reference is misspelt, or there is no such artifact or version; its
-                `hint` names the nearest one, or the versions that there are.
+            RefError: The reference is misspelt, or there is no such artifact or version; its `hint`
+                names the nearest one, or the existing versions.
             RefusedError: The tag or the lock was tampered with.
 
         Examples:
@@ -124,16 +124,16 @@ class Store:
         return self.artifacts.resolve(ref)
 
     def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
-        """Find what many references mean, in half the time of one `resolve` after the other.
+        """Find what many references mean, in half the time of calling `resolve` for each.
 
         Args:
             refs: The references; git reads ahead for all of them.
 
         Returns:
-            What each means, in their order.
+            What each means, in the given order.
 
         Raises:
-            RefError: As for `resolve`, for the first that is wrong.
+            RefError: As for `resolve`, for the first bad one.
             RefusedError: As for `resolve`.
 
         Examples:
@@ -147,17 +147,17 @@ class Store:
     def load(self, ref: str | Ref) -> Artifact:
         """Read and validate an artifact.
 
-        Each finding is a `FindingsWarning`, or stops it where the settings are strict.
+        Each finding is a `FindingsWarning`, or an error if the settings are strict.
 
         Args:
-            ref: A reference, with any pin; without one it means the last release.
+            ref: A reference with any pin; without a pin, it means the last release.
 
         Returns:
             The artifact; `.value` is its mapping.
 
         Raises:
             RefError: As for `resolve`.
-            SchemaError: Nothing could be graded with it.
+            SchemaError: The artifact cannot grade anything.
             FindingsError: The settings are strict, and validation finds something.
 
         Examples:
@@ -177,11 +177,11 @@ class Store:
         """Read the questions of a dataset one by one, from its file or from the rows next to it.
 
         Args:
-            dataset: A reference to a dataset, or what `resolve` found.
+            dataset: A reference to a dataset, or a result of `resolve`.
 
         Returns:
-            Each question: `.id`, `.input`, and its whole row as `.row`; one that cannot be graded
-            says why in `.broken`.
+            Each question: `.id`, `.input`, and its whole row as `.row`; if it cannot be graded,
+            `.broken` says why.
 
         Raises:
             RefError: As for `resolve`.
@@ -206,7 +206,7 @@ class Store:
         kind: Kind | str | None = None,
         id: str | None = None,  # noqa: A002  # the word for it
     ) -> list[Release]:
-        """List the releases of one artifact, of one kind, or all of them.
+        """List the releases of one artifact, of one kind, or of the whole store.
 
         Args:
             kind: `rubric`, `judge` or `dataset`.
@@ -245,14 +245,14 @@ class Store:
         """Return this store as it would be if its files were released.
 
         Args:
-            pins: `"unreleased"`: references without a release mean the file on disk; `"all"`: all
-                references do; None: only those that say `@worktree`.
+            pins: which references mean the file on disk. `"unreleased"`: those without a release;
+                `"all"`: all of them; None: only those that say `@worktree`.
 
         Returns:
-            The same store with other eyes; closing either closes both.
+            The same store, seen that way; closing either closes both.
 
         Raises:
-            UsageError: `pins` is something else.
+            UsageError: `pins` has another value.
 
         Examples:
             >>> store.with_worktree("all").resolve("rubric/answer_style").ref
@@ -278,17 +278,18 @@ class Store:
         This is `evalstore bump`.
 
         Args:
-            *refs: The artifacts, `<kind>/<id>`; none: all that changed.
-            level: At least this bump.
+            *refs: The artifacts, as `<kind>/<id>`; by default all that changed.
+            level: The lowest bump to use.
             pre: The label of a pre-release, such as `rc`.
-            dependents: Whether the pins of what refers to them move along, and it is released, too.
+            dependents: Whether to move the pins of artifacts that refer to them, and release those,
+                too.
             sign: Whether to sign with the key of git's global settings.
-            push: Whether to push branch and tags to the branch's remote, or the name of another.
-                A push that does not arrive undoes nothing here: see `.push.outcome` of the result.
-            message: What commit and tags say.
+            push: Whether to push branch and tags to the branch's remote, or the name of another
+                remote. A failed push undoes nothing here: see `.push.outcome` of the result.
+            message: The message of the commit and tags.
             dry_run: Whether to write nothing.
-            signature: Git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, where they should not come
-                from the user's settings.
+            signature: Git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, to override the user's
+                settings.
 
         Returns:
             What was released: each with `.ref`, `.tag`, `.previous` and `.bump` in `.released`.
@@ -330,9 +331,9 @@ class Store:
 def warn_of_findings(
     store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]
 ) -> None:
-    """Warn of what validation finds in what is about to be used.
+    """Warn about findings of validation in an artifact that is about to be used.
 
-    Raises `FindingsError` where the settings are strict.
+    Raises `FindingsError` if the settings are strict.
     """
     import warnings
     from datetime import UTC, datetime
