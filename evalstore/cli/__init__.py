@@ -1,1 +1,1 @@
-"""The command line, a module for each command; the only package that imports click."""
+"""The command line, one module per command; the only package that imports click."""

@@ -67,9 +67,9 @@ def command(
     `evalstore diff` shows.
 
     The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and
-    committed like code. It holds for this change of this artifact since this release: any other
-    edit has another fingerprint. The change stays in every report, with the reason; status and bump
-    count it at the level accepted.
+    committed like code. It covers this change of this artifact since this release: any other edit
+    has another fingerprint. The change stays in every report, with the reason; status and bump
+    count it at the accepted level.
     """
     from evalstore.api import VARIABLES, AcceptOptions, accept
     from evalstore.versions import Bump

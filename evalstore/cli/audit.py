@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         SliceKind,
     )
 
-_MOST_MOVED = 300  # questions on a page
+_MOST_MOVED = 300  # questions shown on a page
 
 
 def _parse_conditions(
@@ -195,9 +195,9 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
 
 class _Asked(NamedTuple):
-    """What the command line asks beside the audit itself.
+    """What the command line asks besides the audit itself.
 
-    That is what is shown of it, and when it fails.
+    It says what to show of the audit, and when the command fails.
     """
 
     only: dict[str, str]
@@ -207,7 +207,7 @@ class _Asked(NamedTuple):
     undecided: str
 
     def choose_exit_code(self, results: Sequence[Any]) -> ExitCode:
-        """Return 0 where every condition holds, or is undecided and that passes; else 1."""
+        """Return 0 if every condition holds, or is undecided and that passes; else 1."""
         from evalstore.api import find_worst_answer
 
         passes = {"holds"} | ({"cannot tell"} if self.undecided == "pass" else set())
@@ -251,7 +251,7 @@ def _audit_runs(
     )
     results = decide_conditions(result, asked.conditions, max_ungraded=asked.max_ungraded)
     settings.print_result(AuditReport(result, results, timelines, files))
-    # With --max-ungraded 1, as in score, what the rest comes to is as good as a score.
+    # With --max-ungraded 1, as in score, the score of the rest counts as the score.
     if asked.max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
         return ExitCode.NO
     return asked.choose_exit_code(results)
@@ -302,7 +302,7 @@ def _explain_loss(
 ) -> str:
     """Return why two runs are compared as recorded.
 
-    Raises the error where they cannot or must not be.
+    Raises the error if they cannot or must not be.
     """
     from evalstore.runs.records import has_verdicts
 

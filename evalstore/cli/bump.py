@@ -17,7 +17,7 @@ from evalstore.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     pass
 
-_FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's
+_FEWEST_SIGNED = 3  # tags signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
 _KINDS = ("rubric/", "judge/", "dataset/")
 
@@ -94,13 +94,13 @@ def command(  # noqa: PLR0913  # one a word of the command line
     """Release REFS (<kind>/<id>): set the version that each change needs, commit and tag, all or
     nothing.
 
-    The working file is released with its uncommitted edits. The commit holds nothing else but the
-    ledger, and evalstore.yaml if it is not committed. Staged changes stay staged. An artifact's
+    The working file is released with its uncommitted edits. The commit contains nothing else but
+    the ledger, and evalstore.yaml if it is not committed. Staged changes stay staged. An artifact's
     first release has the version its file has. Hooks do not run. A failed push undoes nothing here:
     the exit code is 1 if the remote refuses, and 3 if it cannot be reached.
 
-    With --again, an unpushed release has the same version as another one on the remote: the branch
-    takes theirs in, your edit stays, and is released under the next version, all or nothing.
+    --again is for an unpushed release whose version another release on the remote has taken: the
+    branch takes theirs in, your edit stays, and is released under the next version, all or nothing.
     """
     from evalstore.api import VARIABLES, BumpOptions, bump, bump_again
     from evalstore.versions import Bump

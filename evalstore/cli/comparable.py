@@ -50,7 +50,7 @@ def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
 
     "yes": no score moves. "yes, after scoring again": the scores can be compared once the outputs
     of one side are graded as the other's were. "bounded": the questions differ, which moves the
-    difference by at most the bound. Else: "no".
+    difference by at most the bound. Otherwise: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.
     """
@@ -95,7 +95,7 @@ def _compare_commits(
 ) -> Iterator[ComparedPart]:
     """Yield a part for each artifact that differs between two commits.
 
-    All that are equal have one part.
+    All equal ones share one part.
     """
     from evalstore.api import ComparableAnswer, ComparedPart, judge_diff
     from evalstore.store.listing import list_committed
@@ -109,7 +109,7 @@ def _compare_commits(
             yield ComparedPart(name, ComparableAnswer.YES, Fraction(0), f"{a} does not have it yet")
         elif old[name] == new[name] and not name.startswith(
             "dataset/"
-        ):  # whose rows may lie in a file beside it
+        ):  # its rows may be in a file next to it
             equal += 1
         else:
             sides = [read_side(f"{name}@{word}", settings, store) for word in (a, b)]

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PLAIN_FORMATS = ("text", "json")
 _TEXT_FORMATS = ("text", "everything")
 _NEXT = "next: "
-PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # of a command that finds problems
-_EXAMPLE = 74  # columns of an example: click indents it by four, and keeps two free
-_EPOCH_DIGITS = 10  # of SOURCE_DATE_EPOCH: a moment before the year 2287
+PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # for a command that finds problems
+_EXAMPLE = 74  # columns of an example: click indents by four, and keeps two free
+_EPOCH_DIGITS = 10  # of SOURCE_DATE_EPOCH: a time before the year 2287
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -51,9 +51,9 @@ class CommandSettings:
 
     @classmethod
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
-        """Guess format and verbosity from raw arguments.
+        """Guess format and verbosity from the raw arguments.
 
-        Errors that come before click has read them need both.
+        Errors that occur before click has read them need both.
         """
         words = [word for arg in argv for word in arg.split("=", 1)]
         formats = [word for flag, word in pairwise(words) if flag == "--format"]
@@ -74,9 +74,9 @@ class CommandSettings:
         return ArtifactStore.open(self.path)
 
     def open_judged_store(self) -> ArtifactStore:
-        """Open the store for a command that would be green by absence.
+        """Open the store for a command that would pass if there were nothing to check.
 
-        Raises where there is no artifact.
+        Raises if there is no artifact.
         """
         from evalstore.store.store_detection import require_artifacts
 
@@ -91,11 +91,10 @@ class CommandSettings:
     def print_result(
         self, result: Any, *, paged: bool = False, then: str = "", at: Path | None = None
     ) -> None:
-        """Print a result on stdout in the format asked for, and note what to do next after a text.
+        """Print a result on stdout in the requested format, and note what to do next after a text.
 
-        `paged`: a long text on a terminal by the pager. `then` is the next command where the result
-        does not know it, and `at` the folder in which the next command runs, where it is not that
-        of -C.
+        `paged` sends a long text on a terminal through the pager. `then` is the next command if the
+        result does not know it, and `at` the folder in which to run it, if not that of -C.
         """
         if self.quiet and self.format == "text":
             return
@@ -107,8 +106,8 @@ class CommandSettings:
         text = text if self.format == "github" else escape_ci_commands(text)
         text = text if text.endswith("\n") or not text else text + "\n"
         if paged and self.format == "text" and needs_pager(text):
-            # As git has it: a text of one screen is left there, colours pass, nothing is cleared at
-            # the end.
+            # As in git: a text that fits one screen is left there, colours pass, nothing is cleared
+            # at the end.
             import click
 
             os.environ.setdefault("LESS", "FRX")
@@ -133,9 +132,9 @@ class CommandSettings:
         write_below(path.parent, path.name, f"{text.rstrip()}\n".encode())
 
     def require_no_link(self, file: Path) -> Path:
-        """Return where a file of ours is to be written.
+        """Return the path at which to write a file of ours.
 
-        Nothing that a repository brings leads it elsewhere.
+        Raises if something in the repository leads it elsewhere.
         """
         from evalstore.files import refuse_links_below
         from evalstore.store.locate import find_top
@@ -147,14 +146,14 @@ class CommandSettings:
         return folder / path.name
 
     def print_next_steps(self) -> None:
-        """Print the commands that lead on from the result, on stderr and as they can be pasted."""
+        """Print the next commands on stderr, so that they can be pasted."""
         if not self.next_steps:
             return
         sys.stdout.flush()  # both may lead to one file
         screen = find_screen(sys.stderr)
         lines = [line for step in self.next_steps for line in screen.fold(step, len(_NEXT))]
         for index, line in enumerate(lines):
-            # A word that is wider than the screen stays whole: cut, it could not be pasted.
+            # A word wider than the screen stays whole: cut, it could not be pasted.
             safe = escape_ci_commands(
                 make_printable(f"{' ' * len(_NEXT) if index else _NEXT}{line}")
             )
@@ -181,8 +180,8 @@ class CommandSettings:
     def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
         """Print an error and its hint on stderr, and return its exit code.
 
-        It goes to stdout as well, as JSON or an annotation, where that is the format. The other
-        formats print nothing on stdout: an empty list of problems would say that there are none.
+        If the format is JSON or annotations, the error goes to stdout as well. The other formats
+        print nothing on stdout: an empty list of problems would say that there are none.
         """
         code = error.exit_code if code is None else code
         _hide_secrets(error)
@@ -255,8 +254,8 @@ def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F],
 def format_examples(*lines: str) -> str:
     """Return an epilog of examples that click keeps as written.
 
-    Its lines fit a narrow terminal. Of a longer one the comment goes above the command, and the
-    command goes on behind a backslash.
+    Its lines fit a narrow terminal. For a longer one, the comment goes above the command, and the
+    command is continued after a backslash.
     """
     rows = [
         row for line in lines for row in (_fold_example(line) if len(line) > _EXAMPLE else [line])
@@ -272,9 +271,9 @@ def _fold_example(line: str) -> Iterator[str]:
 
 
 def read_clock() -> datetime:
-    """Return the time that dates a run or a validation: now, or SOURCE_DATE_EPOCH where it is set.
+    """Return the time that dates a run or a validation: now, or SOURCE_DATE_EPOCH if it is set.
 
-    Dates that expire are compared with the real clock instead.
+    Expiry dates are compared with the real clock instead.
     """
     from datetime import UTC, datetime
 
@@ -287,7 +286,7 @@ def read_clock() -> datetime:
 def make_locator(directory: Path) -> Callable[[str], str]:
     """Return a function from a file's name in a report to its path in the repository.
 
-    CI wants the path so. A name is relative to the store, or to `directory`, as on the command
+    CI systems want that path. A name is relative to the store, or to `directory`, as on the command
     line. A file that does not exist belongs to the store: it is deleted, or not written yet.
     """
     from pathlib import Path
@@ -308,7 +307,7 @@ def make_locator(directory: Path) -> Callable[[str], str]:
 
 
 def _hide_secrets(error: EvalstoreError) -> None:
-    """Take the secrets out of every URL that an error quotes: logs are kept, and read by many."""
+    """Remove the secrets from every URL that an error quotes: logs are kept, and many read them."""
     error.message = hide_url_secrets(error.message)
     error.hint = hide_url_secrets(error.hint) if error.hint else None
     error.place = error.place and error.place._replace(file=hide_url_secrets(error.place.file))
@@ -330,7 +329,7 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
 
 
 def _place_steps(steps: Sequence[str], folder: Path) -> Iterator[str]:
-    """Yield commands as they run from the shell's folder: with `-C`, unless they go there first."""
+    """Yield commands as they run from the shell's folder: with `-C`, unless they change folders."""
     is_here = folder.resolve() == folder.cwd()
     if steps and steps[0].startswith("cd "):
         is_here, steps = True, steps[1:] if is_here else steps

@@ -43,7 +43,7 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
     "--all",
     "all_",
     is_flag=True,
-    help="Tell every step, not only the five that lead to the answer.",
+    help="Show every step, not only the five that lead to the answer.",
 )
 @add_output_options()
 def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> ExitCode:
@@ -106,7 +106,7 @@ def _print_step(
     for result in results:
         command = fold_command(f"$ evalstore {shlex.join(result.words)}", screen.width)
         _print_text(settings, "\n".join(screen.paint(Part.HEAD, line) for line in command))
-        # A warning is one line for a log, and several on a screen.
+        # A warning is one line in a log, and several on a screen.
         _print_text(settings, _join_streams(result.out, fold_text(result.err, screen.width)))
         if result.code:
             _print_text(settings, screen.paint(Part.MAJOR, f"(exit code {result.code})"))
@@ -118,12 +118,12 @@ def _join_streams(*streams: str) -> str:
 
 
 def _clean_line(line: str) -> str:
-    """Return a line of our own command with nothing in it that acts on a terminal.
+    """Return a line of our own command without anything that acts on a terminal.
 
     Its colours stay.
     """
     parts = _COLOUR.split(line)
-    parts[::2] = map(make_printable, parts[::2])  # between two colours
+    parts[::2] = map(make_printable, parts[::2])  # the parts between two colours
     return "".join(parts)
 
 
@@ -140,9 +140,9 @@ def _wait_for_enter(settings: CommandSettings) -> None:
 
 
 def _own_command_line() -> str:
-    """Return how to start evalstore, which may not be on the path.
+    """Return the command that starts evalstore, which may not be on the path.
 
-    The path of uv (`UV`) is for what uv runs alone.
+    The path of uv (`UV`) is meant only for what uv itself runs.
     """
     on_path = shutil.which("evalstore") and "UV" not in os.environ
     return "evalstore" if on_path else f"{shlex.quote(sys.executable)} -m evalstore"

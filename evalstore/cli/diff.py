@@ -120,7 +120,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
-    """Show what changed from A to B, which way scores can move, and the bump that this needs.
+    """Show what changed from A to B, which way scores can move, and which bump that needs.
 
     A and B are references or files. Without B, A is compared with the working tree; A without a
     pin, or the file of an artifact, then means its last release. Without A, every artifact that
@@ -173,9 +173,9 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 
 def _decide_exit(diff: Diff | StoreDiff, wanted: str | None) -> ExitCode:
-    """Return 1 where a change of the wanted certainty needs a bump.
+    """Return 1 if a change of the wanted certainty needs a bump.
 
-    A setting that moves scores is certain, and so is what an output shows of all edits together.
+    A setting that moves scores is certain, and so is what an output shows for all edits together.
     """
     certain = diff.certain + diff.has_settings + diff.is_shown
     counts = {"certain": certain, "possible": diff.possible}
@@ -185,7 +185,7 @@ def _decide_exit(diff: Diff | StoreDiff, wanted: str | None) -> ExitCode:
 
 
 class _Given(NamedTuple):
-    """What a command line gives, as far as one thing does not go with another."""
+    """The parts of the command line that may exclude each other."""
 
     sides: tuple[str, ...]
     runs: tuple[str, ...]
@@ -248,9 +248,9 @@ def _refuse_what_does_not_fit(given: _Given) -> None:
 
 
 class _Asking(NamedTuple):
-    """What --ask says: how many verdicts, on which run, and whom.
+    """What --ask says: how many verdicts, on which run, and from whom.
 
-    `dry_run` says whether only the calls are counted.
+    `dry_run` says whether to count the calls only.
     """
 
     verdicts: int
@@ -266,9 +266,9 @@ def _ask_judges(
     settings: CommandSettings,
     store: ArtifactStore | None,
 ) -> Diff | CallPlan:
-    """Return the comparison with what judges said in old and new words.
+    """Add the judges' answers under old and new wording to a comparison, and return it.
 
-    In a dry run it is the plan of the calls.
+    A dry run returns the plan of the calls instead.
     """
     from evalstore.api import WordingRequest, keep_asked, open_wording_trial
 
@@ -287,7 +287,7 @@ def _ask_judges(
     if not asking.dry_run:
         try:
             keep_asked(store, sides[0].artifact, sides[1].artifact, asked)
-        except EvalstoreError as error:  # it was paid for, and is shown
+        except EvalstoreError as error:  # the calls were paid for, so the result is shown
             settings.print_warnings([f"the judges' answers are not kept for the release: {error}"])
     return replace(diff, asked=asked)
 
@@ -299,7 +299,7 @@ def _save_examples(
     settings: CommandSettings,
     store: ArtifactStore | None,
 ) -> None:
-    """Save the outputs that show some changes as examples of the working file of B."""
+    """Save the outputs that show some changes as examples in the working file of B."""
     from evalstore.api import find_shown_output
 
     if store is None or isinstance(new.version, Artifact):
@@ -338,7 +338,7 @@ def _show_all_changes(
 
 
 def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[str, str]:
-    """Return both sides; the file of an artifact alone is compared with its last release."""
+    """Return both sides; the file of an artifact by itself is compared with its last release."""
     a, *rest = sides
     if not rest:
         return _choose_release_and_file(a, settings)
@@ -351,7 +351,7 @@ def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[st
 
 
 def _name_pinned(word: str, directory: Path) -> str:
-    """Return the reference of a file with a pin (`rubrics/tone.yaml@1.0.0`).
+    """Return the reference that a file with a pin means (`rubrics/tone.yaml@1.0.0`).
 
     Any other word stays as it is.
     """

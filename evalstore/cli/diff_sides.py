@@ -21,14 +21,14 @@ _LIMIT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """One side of a comparison: its name, and a version of the store or a lone file's artifact."""
+    """One side of a comparison: its name, and a version from the store or an artifact in a file."""
 
     name: str
     version: Resolved | Artifact
 
     @property
     def artifact(self) -> Artifact:
-        """The artifact that is compared."""
+        """The artifact to compare."""
         return self.version if isinstance(self.version, Artifact) else self.version.artifact
 
 
@@ -41,8 +41,8 @@ def compare_sides(
 ) -> Diff:
     """Compare two sides, under a store's settings if there is one.
 
-    `watch` wraps the iteration over the rows of the new
-    side (a progress bar). The replies that `judges` names grade examples.
+    `watch` wraps the iteration over the rows of the new side (a progress bar). The kept replies
+    that `judges` names grade the examples.
     """
     from evalstore.api import Profile, compare
 
@@ -57,17 +57,17 @@ def compare_sides(
 def open_optional_store(
     settings: CommandSettings, stack: ExitStack, *, needed: bool
 ) -> ArtifactStore | None:
-    """Open the store around the directory; None where there is none, and none is needed."""
+    """Open the store around the directory; None if there is none and none is needed."""
     try:
         return stack.enter_context(settings.open_store())
     except EvalstoreError:
         if needed:
             raise
-        return None  # two files are compared without a store; their references are then not loaded
+        return None  # two files are compared without a store, so their references are not loaded
 
 
 def parse_file_side(data: bytes, word: str) -> DiffSide:
-    """Read a file as one side of a comparison; raises `LoadError` for anything but an artifact."""
+    """Read a file as one side of a comparison; raises `LoadError` if it is not an artifact."""
     from evalstore.documents import read_yaml
 
     document = read_yaml(data, word)
@@ -97,5 +97,5 @@ def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:
 
 
 def is_file_name(word: str) -> bool:
-    """Whether a side is named as a file, not as a reference."""
+    """Whether a side is named by a file, not by a reference."""
     return word.endswith(_FILES)

@@ -45,8 +45,8 @@ def command(
     A rule is named by its id, as findings show it, a key by its name or its path. Kinds and keys
     come with an example to copy. Without NAME: list what can be explained.
 
-    With --rules: list the rules of changes, with the bump that each requires, which way a score can
-    go, and the message. A level counts unless it is proved that nothing moves.
+    With --rules: list the rules for changes, with the bump that each requires, which way a score
+    can go, and the message. The level applies unless it is proved that nothing moves.
 
     With --schema: NAME is a file, a check or the answer of a command. `evalstore init` writes the
     schemas of files into the store, where editors find them offline.

@@ -15,10 +15,10 @@ from evalstore.runs.run_names import STORED_PATH
 
 
 class _RunOrReference(ReferenceType):
-    """A run's path below the store, or a reference to what is given back."""
+    """The path of a run below the store, or a reference to what to export."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return a path as it is; `UsageError` for what is neither."""
+        """Return a path as it is; raises `UsageError` for what is neither path nor reference."""
         if STORED_PATH.fullmatch(normpath(value)):
             return value
         return super().convert(value, param, ctx)

@@ -76,7 +76,7 @@ def command(
     allowed = None if signers is None else read_user_file(settings.path / signers, MIDDLE_FILE)
     watches = {name: make_watch(label, quiet=settings.quiet) for name, label in _STEPS.items()}
     with settings.open_store() as store:
-        # A link in a folder's place would let another store answer.
+        # A link in place of a folder would let another store answer.
         for top in {find_top(Path.cwd()), store.repository.top}:
             if top is not None:
                 refuse_links_below(top, settings.path)
@@ -89,7 +89,7 @@ def command(
 
 
 def _parse_output(text: str) -> tuple[str, Path]:
-    """Return the format and the file of `FORMAT=FILE`."""
+    """Return the format and the file in `FORMAT=FILE`."""
     format_, equals, file = text.partition("=")
     if format_ not in PROBLEM_FORMATS or not equals or not file:
         raise UsageError(

@@ -1,7 +1,6 @@
 """`evalstore git-driver`, which git calls to convert, diff or merge a file.
 
-It answers for every file. git starts it for every file, so each of the three imports only what it
-needs.
+git starts it for every file, so each of the three imports only what it needs.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from evalstore.report.text_layout import Part
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them
-_UNMERGED, _CHANGED, _RENAMED, _MERGED = 1, 7, 9, 4  # numbers of words that git passes to a driver
+_UNMERGED, _CHANGED, _RENAMED, _MERGED = 1, 7, 9, 4  # how many words git passes to a driver
 _HINT = "see docs/ci.md, In git"
 
 
 @dataclass(frozen=True, slots=True)
 class _FilePair:
-    """The two files of one change as git passes them: their bytes, None for one that is absent."""
+    """The two files of one change as git passes them: their bytes, or None for a missing one."""
 
     path: str
     old: bytes | None
@@ -39,7 +38,7 @@ class _FilePair:
 
 
 def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Print one artifact in its normal form, any other file as it is."""
+    """Print an artifact in its normal form, and any other file as it is."""
     from evalstore.report.value_diff import make_readable
 
     if len(words) != 1:
@@ -56,7 +55,7 @@ def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode
 
 
 def _run_diff(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Print what changed between two artifacts, or line by line between two other files."""
+    """Print what changed between two artifacts, or line by line between other files."""
     if len(words) == _UNMERGED:
         sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
@@ -68,7 +67,7 @@ def _run_diff(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
 
 
 def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
-    """Merge a file of git: write the result over our side, and exit 1 for a conflict.
+    """Merge a file for git: write the result over our side, and exit 1 for a conflict.
 
     gitattributes(5) says how git calls it.
     """
@@ -100,7 +99,7 @@ _JOBS: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
 @click.argument("words", nargs=-1)
 @add_output_options()
 def command(settings: CommandSettings, job: str, words: tuple[str, ...]) -> ExitCode:
-    """Do a job for git with the words that git gives: gitattributes(5) says which.
+    """Do a job for git, with the arguments described in gitattributes(5).
 
     `evalstore init` writes the lines of the configuration that call it.
     """
@@ -133,7 +132,7 @@ def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
     head += [
         make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")
     ]
-    # An empty line: git separates files by nothing.
+    # An empty line, because git puts nothing between files.
     return "\n".join([*head, *_change_lines(settings, pair), ""])
 
 
@@ -171,13 +170,13 @@ def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str)
 
 
 def _read_bytes(path: Path) -> bytes | None:
-    """Return the bytes of a temporary file of git, or of a working file; None for an absent one."""
+    """Return the bytes of a temporary file of git, or of a working file; None for a missing one."""
     if os.fspath(path) == os.devnull:
         return None
     try:
         if path.is_symlink():
             return os.fsencode(path.readlink())
-        with open_user_file(path) as file:  # no device, and no FIFO
+        with open_user_file(path) as file:  # not a device or a FIFO
             return file.read()
     except (OSError, LoadError):
         return None

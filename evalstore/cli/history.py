@@ -1,6 +1,6 @@
 """`evalstore history`: grades runs under other versions.
 
-It shows what would flip, when the score moved, and how it went.
+It shows what would flip, when the score moved, and how.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from evalstore.cli.param_types import REF
 def command(settings: CommandSettings, ref: str) -> None:
     """Show what depends on REF, directly and through others: rubrics, composites, questions.
 
-    Without a pin: the working files that refer to it. With one: the working files and the releases
-    that mean exactly that version. For each reference it shows the place, and whether a new release
+    Without a pin: the working files that refer to it. With one: the working files and releases that
+    mean exactly that version. For each reference it shows the place, and whether a new release
     would move it.
     """
     from evalstore.api import find_impact

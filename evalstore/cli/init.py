@@ -61,9 +61,9 @@ def command(  # noqa: PLR0913  # the options of the command line
 ) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
 
-    Creates the git repository if there is none, the folders, evalstore.yaml and the schemas, and
-    adds the schemas to the VS Code settings of the repository, leaving every other byte as it is.
-    No existing file is overwritten.
+    Creates the git repository if there is none, the folders, evalstore.yaml and the schemas. Adds
+    the schemas to the repository's VS Code settings, leaving every other byte as it is. No existing
+    file is overwritten.
     """
     from evalstore.store.init import Integrations, Pipeline, create_store
 
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 
 def _add_example(result: CreatedStore) -> CreatedStore:
-    """Write the first store into a new one, and score its outputs by the files as they are."""
+    """Write the first artifacts into a new store, and score its outputs by the unreleased files."""
     from evalstore.api import DATASET, OUTPUTS, ArtifactStore, score, write_first_store
     from evalstore.store.init import ExampleRun
 

@@ -47,9 +47,9 @@ _add_dry_run = click.option(
 
 
 class _Writing(NamedTuple):
-    """Whether what is measured is not written into the judge's file.
+    """Whether to keep a measurement out of the judge's file.
 
-    `dry_run` says whether nobody is asked either.
+    With `dry_run`, nobody is asked either.
     """
 
     no_write: bool
@@ -57,7 +57,7 @@ class _Writing(NamedTuple):
 
 
 def _add_writing_options(function: _F) -> _F:
-    """Add --no-write and --dry-run to a command, which gets them as one value `writing`."""
+    """Add --no-write and --dry-run to a command, which gets both as one value `writing`."""
 
     @_add_no_write
     @_add_dry_run
@@ -76,9 +76,9 @@ def _measure(
     measure: Callable[[Any], Any],
     draft: Callable[[Any, Any], Any],
 ) -> Any:
-    """Measure by a job, then write what `draft` makes of it and print it.
+    """Run the measurement of a job, then write what `draft` makes of it and print it.
 
-    It is None for a plan of calls.
+    For a plan of calls, it returns None.
     """
     with settings.open_store() as store, open_job(store) as job:
         if writing.dry_run and (plan := job.plan_calls()).calls:
@@ -231,13 +231,13 @@ def validate(  # noqa: PLR0913  # one parameter for each option that is not of t
     """Measure how well JUDGE agrees with people, and write that into its file.
 
     FILE is JSONL: a line {"id", "output", "label": "pass" or "fail"} for each labelled output. A
-    line that also has a "verdict" is not asked again. What else the judge reads of the question is
-    in the line ("input", "expected", "context", "variables") or, by id, in the dataset that
-    --against names.
+    line that also has a "verdict" is not asked again. Whatever else the judge reads from the
+    question is in the line ("input", "expected", "context", "variables") or, by id, in the dataset
+    that --against names.
 
     True positive and true negative rate, the number of rows, the day and the dataset go into the
     `validation` of judges/<id>.yaml; every other byte stays. Rows that could not be judged are
-    counted, and are in no rate.
+    counted, but in neither rate.
     """
     from evalstore.api import MeasurementRequest, check_writable, draft_validation, open_measurement
 
@@ -472,7 +472,7 @@ def replace_model(  # noqa: PLR0913  # one parameter for each option that is not
 def _make_endpoint(judges: Judges, url: str | None, key: str | None) -> Endpoint | None:
     """Return the endpoint of the new model, with the patience of the other one.
 
-    It is None without a URL, and offline.
+    Returns None without a URL, and offline.
     """
     from evalstore.api import Endpoint
 

@@ -1,6 +1,6 @@
 """Settings of commands that call judges: options, environment and evalstore.yaml.
 
-The plan of calls and their progress are shown here, too.
+It also shows the plan of calls and their progress.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TIMEOUT, _COUNT, _JOBS = (
     click.IntRange(min=0),
     click.IntRange(1, 256),
 )
-# What evalstore.yaml may say under `judge` -> the option that wins over it, and its type there.
+# What evalstore.yaml may say under `judge` -> the option that overrides it, and its type there.
 _IN_FILE: Mapping[str, tuple[str, tuple[type, ...], str]] = {
     "url": ("judge_url", (str,), "a text"),
     "model": ("judge_model", (str,), "a text"),
@@ -69,10 +69,7 @@ class StoppedError(EvalstoreError):
 
 
 def _add_setting(name: str, **attributes: Any) -> Callable[[_F], _F]:
-    """Return a decorator that adds an option which the environment may set.
-
-    Its value may come from a variable.
-    """
+    """Return a decorator that adds an option whose value may come from the environment."""
     word = name.removeprefix("judge-").replace("-", "_").upper()
     return click.option(
         f"--{name}", cls=JudgeOption, envvar=f"EVALSTORE_JUDGE_{word}", **attributes
@@ -141,9 +138,9 @@ def _make_judges(
 def _add_settings_of_store(
     settings: CommandSettings, options: Mapping[str, Any], *, asks: bool
 ) -> dict[str, Any]:
-    """Return the options, and for those that nobody gave what evalstore.yaml says under `judge`.
+    """Return the options, with those nobody gave filled in from `judge` of evalstore.yaml.
 
-    A key there that nothing reads is said, as `validate` says it.
+    An unknown key there is reported as `validate` reports it.
     """
     found = dict(options)
     document = _find_settings(settings)
@@ -162,20 +159,20 @@ def _add_settings_of_store(
 def read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
     """Return what evalstore.yaml says under `judge`.
 
-    Raises `LoadError`, with its place, for a value of another type.
+    Raises `LoadError`, with its place, for a value of the wrong type.
     """
     return _select_judge_settings(_find_settings(settings))
 
 
 def _find_settings(settings: CommandSettings) -> Document:
-    """Return what the store's evalstore.yaml holds; nothing where there is none."""
+    """Return the content of the store's evalstore.yaml; empty if there is none."""
     from evalstore.store.locate import find_enclosing_store, resolve_folder
     from evalstore.store.root_settings import parse_settings
 
     try:
         root = find_enclosing_store(resolve_folder(settings.path))
         data = read_below(root, SETTINGS_FILE, MIDDLE_FILE) if root else b""
-    except EvalstoreError:  # the command itself says what is wrong with its store
+    except EvalstoreError:  # the command itself reports what is wrong with its store
         data = b""
     return parse_settings(data, SETTINGS_FILE)
 
@@ -199,7 +196,7 @@ def _select_judge_settings(document: Document) -> Mapping[str, Any]:
 
 
 def _may_ask(settings: CommandSettings, url: str, *, asks: bool) -> bool:
-    """Whether an address of evalstore.yaml may be asked.
+    """Whether an address in evalstore.yaml may be asked.
 
     Strangers write files, so the environment must agree.
     """

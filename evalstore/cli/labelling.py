@@ -1,6 +1,6 @@
-"""Asks a person whether each output of a run is good, one key a verdict.
+"""Asks a person whether each output of a run is good, one key per verdict.
 
-Each answer is kept at once.
+Each answer is saved at once.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ _WORDS = {"p": "pass", "f": "fail", _SKIP: "skipped", _UNDO: "undone", _QUIT: ""
 
 
 def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
-    """Raise `UsageError` where nobody could be asked.
-
-    It is raised, too, where a grader would choose what is labelled.
-    """
+    """Raise `UsageError` if nobody can be asked, or if a grader would choose what to label."""
     if failed:
         raise UsageError(
             "--failed leaves what a grader has chosen, and labels are to judge graders",
@@ -45,15 +42,15 @@ def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
         raise UsageError(f"--label asks at a terminal, and prints no {settings.format}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "--label asks at a terminal, and this is none",
+            "--label asks at a terminal, and this is not one",
             hint='a label is a line {"id", "output", "label": "pass" or "fail"}',
         )
 
 
 def label_run(settings: CommandSettings, view: RunView, file: Path) -> None:
-    """Ask for a label of each output that has none in `file` yet.
+    """Ask for a label for each output that has none in `file` yet.
 
-    The order is one that no grader has made.
+    The order does not depend on any grader.
     """
     from evalstore.api import open_label_file, order_for_labels
     from evalstore.files import refuse_links_below
@@ -102,7 +99,7 @@ def _ask_all(labels: LabelFile, todo: list[GradedRow], *, with_reference: bool) 
 def _ask_key() -> str:
     """Return the key that was pressed, one of those in `_WORDS`.
 
-    The end of the input means quit.
+    End of input means quit.
     """
     sys.stdout.write(_PROMPT)
     sys.stdout.flush()
@@ -113,7 +110,7 @@ def _ask_key() -> str:
         except EOFError:
             key = _QUIT
         except KeyboardInterrupt:
-            sys.stdout.write("\n")  # what was labelled is said on a line of its own
+            sys.stdout.write("\n")  # what was labelled gets its own line
             raise
     sys.stdout.write(f"{_WORDS[key]}\n")
     return key

@@ -28,9 +28,9 @@ def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> 
     rule.
 
     With a version or a range, only those releases. Each release is compared with the one before it,
-    by the rules alone, ignoring overrides and acceptances. The scores of the newest are comparable
-    with those since the last release that could move one. A release that cannot be read says why,
-    and does not stop the others.
+    by the rules alone, ignoring overrides and acceptances. The newest release's scores are
+    comparable with those since the last release that could move one. A release that cannot be read
+    says why, and does not stop the others.
     """
     from evalstore.api import COMPARED_LIMIT, read_release_log
     from evalstore.model import parse_ref

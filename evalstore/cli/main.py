@@ -53,7 +53,7 @@ GROUPS = {
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
 }
-# The commands of every day, which `--help` shows.
+# The everyday commands, which `--help` shows.
 FIRST = frozenset(
     (
         "init",
@@ -71,9 +71,9 @@ FIRST = frozenset(
         "explain",
     )
 )
-# Commands that programs call, and no help lists.
+# Commands that programs call and no help lists.
 HIDDEN = frozenset({"git-driver"})
-# An old name -> how the same thing is done now.
+# An old name -> how to do the same thing now.
 MOVED = {
     "replay": "evalstore history RUN --rubric REF",
     "bisect": "evalstore history REF --run RUN --bisect",
@@ -83,20 +83,20 @@ MOVED = {
     "infer": "evalstore audit RUN_A RUN_B: it finds the releases of a run that names none",
     "index": "evalstore list --format json, in each store",
 }
-# Options that are gone, by command -> how the same thing is done now.
+# Removed options, by command -> how to do the same thing now.
 GONE_OPTIONS = {
     "migrate --table": "evalstore new dataset NAME begins one by hand",
     "migrate --explain": "evalstore validate FILE says which format a file has",
     "export --table": "evalstore export --to FORMAT gives back what came from one of its formats",
     "diff --textconv": (
         "evalstore git-driver textconv FILE; evalstore init --merge-driver writes git's settings "
-        "anew"
+        "again"
     ),
     "diff --git-driver": (
-        "evalstore git-driver diff; evalstore init --merge-driver writes git's settings anew"
+        "evalstore git-driver diff; evalstore init --merge-driver writes git's settings again"
     ),
     "diff --git-merge": (
-        "evalstore git-driver merge; evalstore init --merge-driver writes git's settings anew"
+        "evalstore git-driver merge; evalstore init --merge-driver writes git's settings again"
     ),
     "audit --static": (
         "evalstore audit RUN_A RUN_B compares two records as pairs where they cannot be graded "
@@ -107,7 +107,7 @@ GONE_OPTIONS = {
         "again"
     ),
     "score --jobs": (
-        "evalstore score --engine dask grades by a process for each core of this machine"
+        "evalstore score --engine dask grades with one process per core of this machine"
     ),
     "diff --suggest": (
         "evalstore diff shows what each edit needs; try another one and compare again"
@@ -116,19 +116,19 @@ GONE_OPTIONS = {
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
 
 
-_ALL = "evalstore.all"  # in the context of click: whether --all was given
+_ALL = "evalstore.all"  # key in click's context: whether --all was given
 
 
 class LazyCommandGroup(click.Group):
     """A group that imports a command only when it runs, so that `--help` costs nothing."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note `--all` before `--help`, wherever it stands, for click answers that one at once."""
+        """Note `--all` before `--help` does anything, because click answers `--help` at once."""
         ctx.meta[_ALL] = "--all" in args
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the table."""
+        """Return the names in table order."""
         return list(COMMANDS)
 
     def resolve_command(
@@ -162,7 +162,7 @@ class LazyCommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the tables of commands, by what people do, without importing them.
 
-        They have the commands of every day, or all.
+        They list the everyday commands, or all.
         """
         shown = COMMANDS if ctx.meta.get(_ALL) else FIRST
         width = max(map(len, shown))
@@ -201,13 +201,13 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     ctx.obj.directory = directory
     if ctx.invoked_subcommand:
         return None
-    # click's own output differs between its versions.
+    # click's own output differs between versions.
     write_safely(sys.stderr, ctx.get_help() + "\n")
     return ExitCode.USAGE
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line and leave the process with the right exit code."""
+    """Run the command line, and exit the process with the right code."""
     prepare_process()
     if COMPLETE_VARIABLE in os.environ:
         import_module("evalstore.cli.param_types")
@@ -218,7 +218,7 @@ def main(argv: list[str] | None = None) -> None:
 def _make_usage_error(error: click.UsageError) -> UsageError:
     command = error.ctx.command_path if error.ctx else "evalstore"
     message = " ".join(error.format_message().split())
-    if isinstance(error, click.NoSuchOption):  # releases of click quote it differently
+    if isinstance(error, click.NoSuchOption):  # click's releases quote it differently
         message = message.replace(f"option: {error.option_name}", f"option '{error.option_name}'")
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
         return UsageError(
@@ -247,6 +247,6 @@ def _run_click(argv: list[str] | None, settings: CommandSettings) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except SystemExit as error:
-        # click exits so after a completion, and when the reader has closed stdout, which click then
-        # replaces.
+        # click exits like this after a completion, and when the reader has closed stdout, which
+        # click then replaces.
         return int(error.code or 0) if sys.stdout is stdout else READER_LEFT

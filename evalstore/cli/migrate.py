@@ -24,7 +24,7 @@ from evalstore.files import refuse_links_below
 if TYPE_CHECKING:
     from evalstore.api import LegacyFile, LossKind, MigrationReport
 
-_REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
+_REPORTS = {".md": "markdown", ".txt": "everything"}  # by file extension; anything else is JSON
 
 
 @click.command(
@@ -216,7 +216,7 @@ def _list_used_files(
 ) -> list[Path]:
     """Return the files that the migration reads and writes.
 
-    A report must overwrite none of them.
+    A report must not overwrite any of them.
     """
     sources = {source.file for source in report.sources}
     return [legacy.path for legacy in files if legacy.name in sources] + [

@@ -1,6 +1,6 @@
-"""Lays out the options of a command's --help.
+"""Lays out the options in a command's --help.
 
-First come those used most, then the others; those of judges take one line.
+The most used come first, then the others; those of judges take one line.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _JUDGES = (
 
 
 class JudgeOption(click.Option):
-    """A setting of judges: one topic explains them all, and no --help lists them."""
+    """A setting of judges: one topic explains them all, so no --help lists them."""
 
 
 class SectionedCommand(click.Command):
-    """A command whose --help lists the options of `first`, in that order, before the others.
+    """A command whose --help lists the options in `first`, in that order, before the others.
 
-    Without `first` all options are first. What every command has alike is not listed: --help
-    itself, and the settings of judges, which are explained in one place.
+    Without `first`, all options are first. What all commands share is not listed: --help itself,
+    and the settings of judges, which are explained in one place.
     """
 
     def __init__(self, *args: Any, first: str = "", **attributes: Any) -> None:
@@ -33,7 +33,7 @@ class SectionedCommand(click.Command):
         self.first = first.split()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a table for each section, and where judges are asked, what says how."""
+        """Write a table for each section, and, if judges are asked, where that is explained."""
         for title, options in self.list_sections(ctx).items():
             rows = [option.get_help_record(ctx) for option in options]
             with formatter.section(title):
@@ -43,7 +43,7 @@ class SectionedCommand(click.Command):
             formatter.write_text(_JUDGES)
 
     def list_sections(self, ctx: click.Context) -> dict[str, list[click.Option]]:
-        """Return the options of each section that has some."""
+        """Return the options of each section that has any."""
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         options = [one for one in options if _HELP not in one.opts]
         options = [one for one in options if not isinstance(one, JudgeOption)]

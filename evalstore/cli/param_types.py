@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 KINDS = ("rubric", "judge", "dataset")
 ID = "[a-z][a-z0-9_]{0,63}"
-# Compiled when they are first used: most words are references.
+# Compiled on first use: most words are references.
 _PATH = r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?"
 _ARTIFACT = rf"(?:{'|'.join(KINDS)})s/{ID}\.yaml"
 
-# What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment
-# that says so.
+# The most that the file behind a URL may take (`UrlBudget`), and the environment variable that sets
+# it.
 _URL_LIMITS = {"size": "EVALSTORE_URL_BYTES", "seconds": "EVALSTORE_URL_SECONDS"}
 _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
-_LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
+_LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # in a ledger
 _NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
 ONLY_HELP = (
     "Which series to take from a file with several: model=, prompt=, epoch= or "
     "configuration=NAME, where NAME may end in *."
 )
-MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
+MOST_UNGRADED = 0.02  # the share that checks may fail to grade by default, wherever scores are read
 
 
 def parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
@@ -57,9 +57,9 @@ def parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) ->
 
 
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
-    """Return the reference that a word is, or whose file it names.
+    """Return the reference that a word is, or that the file it names has.
 
-    Raises `UsageError` when it is neither.
+    Raises `UsageError` if it is neither.
     """
     ref = name_artifact(word, directory, of_content=of_content)
     try:
@@ -81,8 +81,8 @@ def _suggest_refs(word: str, directory: Path) -> str:
 def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:
     """Return the reference of an artifact's file in the store around `directory`.
 
-    Any other word stays as it is. Raises `UsageError` for a file that is none of the store's
-    artifacts.
+    Any other word stays as it is. Raises `UsageError` for a file that is not an artifact of the
+    store.
     """
     match = re.fullmatch(_PATH, word, re.DOTALL)
     if match is None:
@@ -109,7 +109,7 @@ def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> st
 
 
 def read_ref(text: str) -> Ref:
-    """Read a reference of the command line; raises `UsageError` when it is none."""
+    """Read a reference from the command line; raises `UsageError` if it is malformed."""
     from evalstore.model import parse_ref
 
     try:
@@ -119,10 +119,10 @@ def read_ref(text: str) -> Ref:
 
 
 class UserFile(click.Path):
-    """A file of outputs or of a run: a path, or the URL of one."""
+    """A file of outputs or of a run: its path or its URL."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path; what lies behind a URL is not asked for yet."""
+        """Return the path; a URL is not fetched yet."""
         if "://" not in str(value):
             return Path(value)
         from evalstore.runs.remote import UrlBudget, locate_file
@@ -147,7 +147,7 @@ class UserFile(click.Path):
 
 
 def _watch_copy(ctx: click.Context | None, pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """Show how many bytes of a file have come; --quiet may be read after its name."""
+    """Show how many bytes of a file have arrived; --quiet may come after the file's name."""
     from evalstore.cli.context import CommandSettings
     from evalstore.cli.progress import make_count_watch
 
@@ -159,14 +159,14 @@ USER_FILE = UserFile()
 
 
 class NumberRange(click.FloatRange):
-    """A number within bounds; none that is not a number, or has no end."""
+    """A finite number within bounds."""
 
     name = "number"  # in "'80%' is not a valid number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number; raises `click.BadParameter` for what is none."""
+        """Return the number; raises `click.BadParameter` for anything else."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value} is not a number", param, ctx)
@@ -174,25 +174,25 @@ class NumberRange(click.FloatRange):
 
 
 class ExactRange(NumberRange):
-    """A number within bounds, as exactly as it is written."""
+    """A number within bounds, exactly as written."""
 
     def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Fraction:
-        """Return the number; raises `click.BadParameter` for what is none."""
+        """Return the number; raises `click.BadParameter` for anything else."""
         return Fraction(repr(super().convert(value, param, ctx)))
 
 
 class ScoreRange(ExactRange):
     """A score in points of 100.
 
-    One below 1 is read as the fraction that files have, and 1 may be either.
+    A score below 1 is read as a fraction, as in files, and 1 may be either.
     """
 
     def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Fraction:
-        """Return the score as a fraction of 1; raises `click.BadParameter` for what is none."""
+        """Return the score as a fraction of 1; raises `click.BadParameter` for anything else."""
         score = super().convert(value, param, ctx)
         if score == 1:
             self.fail("1 may mean one point of 100 or all of them: write 0.01 or 100", param, ctx)
@@ -204,9 +204,9 @@ SCORE = ScoreRange(0, 100)
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """One of many names, which a shell completes; a command itself says which of them there are.
+    """One of many names, which a shell completes; the command itself checks which exist.
 
-    `list_names` gets the directory of `-C` and what is typed so far.
+    `list_names` gets the directory of `-C` and what has been typed.
     """
 
     def __init__(self, name: str, list_names: Callable[[Path, str], Iterable[str]]) -> None:
@@ -216,7 +216,7 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the names that begin so; nothing where a read fails."""
+        """Return the names that begin with the typed text; nothing if reading fails."""
         try:
             start = Path(ctx.find_root().params.get("directory") or ".").resolve()
             names = [
@@ -230,8 +230,8 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later 
 class ReferenceType(KnownName):
     """A reference as the user wrote it, or an artifact's file.
 
-    A malformed one is a wrong command line. With `of_content` a file means what it holds now, else
-    the artifact whatever its version.
+    A malformed one is a wrong command line. With `of_content` a file means its present content,
+    else the artifact whatever its version.
     """
 
     def __init__(self, *, of_content: bool = False) -> None:
@@ -239,7 +239,7 @@ class ReferenceType(KnownName):
         self._of_content = of_content
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the reference; raises `UsageError` when it is none."""
+        """Return the reference; raises `UsageError` if it is malformed."""
         directory = ctx.find_root().params.get("directory") if ctx else None
         return check_ref(value, Path(directory or "."), of_content=self._of_content)
 
@@ -247,7 +247,7 @@ class ReferenceType(KnownName):
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """The migration formats of evalstore.
 
-    The migration answers a name that is none of them with the nearest one.
+    For an unknown name, the migration suggests the nearest one.
     """
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -268,7 +268,7 @@ class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later 
             value.encode()
         except (
             UnicodeEncodeError
-        ):  # the locale knows fewer characters, or the bytes are those of another one
+        ):  # the locale has fewer characters, or the bytes come from another one
             try:
                 return os.fsencode(value).decode()
             except UnicodeError:
@@ -282,7 +282,7 @@ PROSE = ProseType()
 
 @add_completion_class
 class BashReferenceComplete(BashComplete):
-    """Completion for bash that takes `kind/id@version` as one word.
+    """Completion for bash that treats `kind/id@version` as one word.
 
     By default bash ends a word at an @.
     """
@@ -299,7 +299,7 @@ def _find_marked_folder(start: Path) -> Path:
 
 
 def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
-    # Neither runs git nor parses YAML: whoever presses Tab waits.
+    # Neither runs git nor parses YAML: whoever pressed Tab is waiting.
     root = _find_marked_folder(start)
     name, at, _ = incomplete.partition("@")
     if not at:

@@ -19,21 +19,21 @@ _NO_MEMORY = "out of memory"
 _MEMORY_HINT = (
     "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
 )
-# Encoded beforehand: where nothing can be allocated any more, nothing can be formatted either.
+# Encoded in advance: when nothing can be allocated, nothing can be formatted either.
 _LAST_WORDS = f"error: {_NO_MEMORY}\nhint: {_MEMORY_HINT}\n".encode()
 _STDERR, _FAILED = 2, int(ExitCode.FAILED)
-_NO_THREAD = "can't start new thread"  # what Python says where there is no memory for its stack
-# What Python says where an allocation failed in C, and its error was lost.
+_NO_THREAD = "can't start new thread"  # what Python says if there is no memory for a stack
+# What Python says if an allocation failed in C and the error was lost.
 _LOST_ERROR = "error return without exception set"
 _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 
 
 def prepare_process() -> None:
-    """Open the standard streams, and look for cycles seldom."""
+    """Open the standard streams, and make garbage collection rare."""
     open_streams()
-    # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles
-    # as often as Python does takes a fifth of the time, and to look once more at the end a
-    # thirtieth.
+    # A store of thousands of artifacts is millions of objects, hardly any of them in a cycle:
+    # looking for cycles as often as Python does takes a fifth of the time, and looking once more at
+    # the end a thirtieth.
     gc.set_threshold(*_GC_THRESHOLDS)
     atexit.register(gc.freeze)
 
@@ -41,7 +41,7 @@ def prepare_process() -> None:
 def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
     """Return the exit code of an action, after printing what to do next.
 
-    It prints the error instead, where the action ends with one.
+    If the action ends with an error, that is printed instead.
     """
     try:
         code = action()
@@ -67,10 +67,10 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Whether the system had no memory left.
+    """Whether the system ran out of memory.
 
-    Then what the functions held that the error left is let go. To say that there is none takes
-    some, too; where that is not there, `end_without_memory` does.
+    If so, the locals of the functions that the error left are freed. Reporting the error takes some
+    memory, too; if there is none, `end_without_memory` reports it.
     """
     errors: list[BaseException] = [error]
     while (before := errors[-1].__context__) is not None and before not in errors:
@@ -91,7 +91,7 @@ def _is_of_memory(error: BaseException) -> bool:
 
 
 def end_without_memory() -> NoReturn:
-    """Say that there is too little memory, and leave the process at once; takes no memory."""
+    """Say that there is too little memory, and exit at once; needs no memory itself."""
     try:
         os.write(_STDERR, _LAST_WORDS)
     finally:
@@ -99,9 +99,9 @@ def end_without_memory() -> NoReturn:
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:
-    """Close the streams and leave the process with an exit code.
+    """Close the streams and exit the process with a code.
 
-    Where stdout cannot be written, it is the code of that.
+    If stdout cannot be written, the code is that of the failure.
     """
     if error := close_streams():
         code = code or _report_write_error(error, settings or CommandSettings())

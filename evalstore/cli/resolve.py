@@ -45,7 +45,7 @@ def show_meanings(
 ) -> ExitCode:
     """Print what references mean, and which of them float.
 
-    A floating one is an error with `strict`, or where the settings forbid it.
+    A floating one is an error with `strict`, or if the settings forbid it.
     """
     from evalstore.store.resolve import Resolution
 

@@ -1,6 +1,6 @@
-"""Writes runs for `evalstore show` as more than one text.
+"""Writes runs for `evalstore show` in forms other than one text.
 
-That is the page of a run, and two runs side by side.
+These are the page of a run, and two runs side by side.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evalstore.runs import Run
     from evalstore.runs.run_view import RunReader
 
-KEPT = 41  # outputs that are kept for a text, of which the last is counted
+KEPT = 41  # outputs kept for a text; the last one is only counted
 
 
 def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
@@ -33,7 +33,7 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
 ) -> None:
     """Show two runs side by side.
 
-    Edits behind a pair are named where the folder's store has them.
+    If the folder's store has them, the edits behind a pair are named.
     """
     from evalstore.api import add_edits, keep_regressed, read_pairs
     from evalstore.report.run_pairs import prepare_pages
@@ -67,7 +67,7 @@ def show_pairs(  # noqa: PLR0913, PLR0917  # the options of the command line
 
 
 def require_other_tool(*runs: Run) -> None:
-    """Raise `UsageError` where none of the runs is another tool's.
+    """Raise `UsageError` if neither run is from another tool.
 
     --only chooses a series of such runs alone.
     """
@@ -79,16 +79,16 @@ def require_other_tool(*runs: Run) -> None:
 
 
 def write_run_page(settings: CommandSettings, reader: RunReader, out: Path | None) -> None:
-    """Write the page of a run, with every output that is asked for."""
+    """Write the page of a run, with every requested output."""
     from evalstore.report.pages.run import prepare_pages
 
     _print_pages(settings, prepare_pages(reader, _map_tags(settings, reader.run)), out)
 
 
 def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -> None:
-    """Write pages to the file that is named and to others next to it.
+    """Write pages to the named file and to others next to it.
 
-    Without a name, stdout gets what one page holds.
+    Without a name, stdout gets the first page only.
     """
     from evalstore.files import make_folder, write_below
 
@@ -108,7 +108,7 @@ def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -
 
 
 def _map_tags(settings: CommandSettings, run: Run) -> Mapping[str, Sequence[str]]:
-    """Return the tags of a run's questions where its store is here.
+    """Return the tags of a run's questions if its store is here.
 
     The run itself does not have them.
     """

@@ -1,4 +1,4 @@
-"""The option `--save-example`, and what the commands that have it say of what was saved."""
+"""The option `--save-example`, and what its commands say about the saved examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERDICTS = tuple(map(str, Verdict))
 
 
 class ExampleRequest(NamedTuple):
-    """What is to be saved, by its name in the result of the command.
+    """What to save, by its name in the result of the command.
 
     Without a verdict, that of the result is expected.
     """
@@ -37,7 +37,7 @@ class ExampleRequest(NamedTuple):
         result: Verdict | Fraction,
         note: str = "",
     ) -> None:
-        """Add it to the working file of the artifact, and say where it is."""
+        """Add the example to the working file of the artifact, and say where it is."""
         from evalstore.api import save_example
         from evalstore.model.example import describe_expected
 
@@ -68,7 +68,7 @@ def _read_word(word: str) -> ExampleRequest:
 def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:
     """Return a decorator that adds the option.
 
-    Its value is a word of the result, and =VERDICT to expect another verdict.
+    Its value is a name from the result, with =VERDICT to expect another verdict.
     """
     metavar = f"{name}[=VERDICT]"
     return click.option(

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class ScoreCommand(SectionedCommand):
-    """The command, whose --worktree takes a value after = only.
+    """The command, whose --worktree takes a value only after `=`.
 
-    The next word is most often DATASET.
+    The next word is usually DATASET.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -224,7 +224,7 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
     If a record holds its input, the output must answer that question: a file in which ids and
     inputs belong to different questions is refused, and --match input joins it by the inputs.
-    Inputs that are no question's are counted next to the score.
+    Inputs that belong to no question are counted next to the score.
 
     Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a
     log of Inspect AI). They count as one question, whose score is their exact mean.
@@ -238,8 +238,8 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
     Exits 1 if judges or PHP failed on more than --max-ungraded of all gradings: the run then has no
     score, and says what was not graded and what the rest comes to. Also if nothing has a score, or
-    --fail-under or --min-scored is missed. If a check graded nothing for want of a model, an
-    endpoint or PHP, nothing is written and the exit code is 3, unless --offline allows it.
+    --fail-under or --min-scored is missed. If a check graded nothing because a model, an endpoint
+    or PHP is missing, nothing is written and the exit code is 3, unless --offline allows it.
 
     Costly checks can use all cores of this machine (--engine dask) or others (--scheduler). The run
     is the same, byte for byte.
@@ -276,7 +276,7 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
         try:
             run = write_run_by_engine(job, settings.path / out)
         except UnmetSettingError:
-            # No run holds what was found of what it was to use.
+            # A run does not record what validation found in what it used.
             settings.print_warnings(job.run.notes)
             raise
         _save_examples(saves, asked, run, settings, opened)
@@ -316,7 +316,7 @@ def _save_examples(
 
 
 class _Wanted(NamedTuple):
-    """What a run must reach, as the options say: shares of 1."""
+    """What a run must reach, according to the options: shares of 1."""
 
     score: Fraction | None
     scored: Fraction | None
@@ -330,7 +330,7 @@ def _print_run(
     wanted: _Wanted,
     corrections: tuple[CheckCorrection, ...],
 ) -> ExitCode:
-    """Print what came out, and answer whether it is enough."""
+    """Print the result, and return whether it is enough."""
     from evalstore.runs.run_view import find_worst
 
     settings.print_warnings(run.notes)
@@ -347,9 +347,9 @@ def _print_run(
 
 
 def _explain_withholding(run: Run, most: Fraction) -> str:
-    """Return what kept a run from a score.
+    """Return what kept a run from having a score.
 
-    That is more than the share `most` of all gradings, or of a check's.
+    It is more than the share `most` of all gradings, or of a check's.
     """
     from evalstore.text import make_excerpt
 
@@ -365,7 +365,7 @@ def _explain_withholding(run: Run, most: Fraction) -> str:
 
 
 def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield that too few gradings were made, or none of a check.
+    """Yield that too few gradings were made, or none for a check.
 
     No score passes by omitting checks.
     """
@@ -388,9 +388,9 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
 
 
 def _write_points(score: Fraction) -> str:
-    """Return a score in points of 100, exactly.
+    """Write a score in points of 100, exactly.
 
-    If it were rounded, what misses by little would seem to be enough.
+    Rounded, a score that misses by little would seem to be enough.
     """
     from evalstore.model import format_decimal
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _RUN = re.compile(r".*\.(?:jsonl?|parquet|eval|csv)(?:\.(?:gz|zst))?", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
 _ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
-# What only a run can be printed as.
+# Formats that only a run can be printed in.
 _RUN_FORMATS = {"html": "a page", "csv": "a table"}
 
 
@@ -170,7 +170,7 @@ def _check_artifact_options(
     *,
     raw: bool,
 ) -> None:
-    """Refuse what only the outputs of a run can be shown with; `chosen` are such options."""
+    """Refuse options that only the outputs of a run can have; `chosen` lists those given."""
     if other is not None:
         raise UsageError(f"two runs are shown side by side, and {name} is not a run")
     if used := [option for option, is_given in chosen.items() if is_given]:
@@ -185,9 +185,9 @@ def _check_artifact_options(
 
 
 def is_run_name(name: str, folder: Path) -> bool:
-    """Whether a word of the command line names a run, and no artifact.
+    """Whether a word of the command line names a run, not an artifact.
 
-    It ends as a run's name does, or is there.
+    It ends like the name of a run, or exists.
     """
     if _NAME.fullmatch(name):
         return False
@@ -201,7 +201,7 @@ def is_run_name(name: str, folder: Path) -> bool:
 
 
 def _is_result(path: Path) -> bool:
-    """Whether a file of YAML holds results, as promptfoo writes them."""
+    """Whether a YAML file contains results, as promptfoo writes them."""
     from evalstore.runs.formats import find_format
     from evalstore.runs.run_files import is_existing_file
 

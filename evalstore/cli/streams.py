@@ -1,6 +1,6 @@
 """Opens, writes and closes the standard streams.
 
-They may be closed, full, or left by their reader.
+They may be closed or full, or their reader may have left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def open_streams() -> None:
 
 
 def write_safely(stream: TextIO, text: str) -> None:
-    """Write anything but the result; failures are ignored: no stream is left to report them on."""
+    """Write anything but the result.
+
+    Failures are ignored, because no stream is left to report them.
+    """
     with suppress(OSError):
         stream.write(text)
         stream.flush()
@@ -38,9 +41,9 @@ def write_safely(stream: TextIO, text: str) -> None:
 def find_screen(stream: TextIO) -> Screen:
     """Return the screen of a stream: `PAPER`, or a terminal with its width and colours.
 
-    COLUMNS is the width wherever it is set. NO_COLOR wants none; FORCE_COLOR and CLICOLOR_FORCE
-    want the colours of a terminal where there is none, as for the log of a CI system; CLICOLOR=0
-    wants none on a terminal.
+    COLUMNS is the width if it is set. NO_COLOR turns colours off; FORCE_COLOR and CLICOLOR_FORCE
+    turn on a terminal's colours without one, as for the log of a CI system; CLICOLOR=0 turns them
+    off on a terminal.
     """
     return _make_screen(stream, at_terminal=stream.isatty())
 
@@ -48,7 +51,7 @@ def find_screen(stream: TextIO) -> Screen:
 def find_git_screen() -> Screen:
     """Return the screen behind git's pager.
 
-    stdout is a pipe to it, and GIT_PAGER_IN_USE says so.
+    stdout is a pipe to the pager, and GIT_PAGER_IN_USE says so.
     """
     return _make_screen(
         sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE"))
@@ -56,9 +59,9 @@ def find_git_screen() -> Screen:
 
 
 def needs_pager(text: str) -> bool:
-    """Whether a text is longer than the terminal, on which somebody can type and has a pager.
+    """Whether a text is longer than a terminal at which somebody can type and has a pager.
 
-    An empty PAGER means none, as git has it.
+    An empty PAGER means none, as in git.
     """
     at_terminal = sys.stdout.isatty() and sys.stdin.isatty()
     if not (at_terminal and _can_obey()) or os.environ.get("PAGER") == "":
@@ -71,7 +74,7 @@ def needs_pager(text: str) -> bool:
 def can_show_bars(*, quiet: bool) -> bool:
     """Whether progress may be drawn on stderr.
 
-    It may on a terminal that can redraw a line, without --quiet.
+    That takes a terminal that can redraw a line, and no --quiet.
     """
     return not quiet and sys.stderr.isatty() and _can_obey()
 
@@ -86,14 +89,14 @@ def close_streams() -> OSError | None:
 def find_columns(stream: TextIO) -> int | None:
     """Return how wide a stream may be written: COLUMNS, or its terminal's width.
 
-    It is None if both are unknown.
+    Returns None if both are unknown.
     """
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and len(columns) <= _DIGITS and int(columns):
         return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError):  # it is no terminal, or no file
+    except (OSError, ValueError):  # it is not a terminal, or not a file
         return None
 
 
@@ -114,7 +117,7 @@ def _make_screen(stream: TextIO, *, at_terminal: bool) -> Screen:
 
 
 def _can_obey() -> bool:
-    """Whether the terminal follows escape sequences, by its name."""
+    """Whether the terminal understands escape sequences, judging by its name."""
     return os.environ.get("TERM", "") not in {"", "dumb"}
 
 
@@ -123,8 +126,8 @@ def _is_set(name: str) -> bool:
 
 
 def _fill_descriptors() -> None:
-    # With stdout closed, the first file that the process opens would become it, and messages would
-    # go into that file.
+    # With stdout closed, the first file that the process opens would become stdout, and receive the
+    # messages.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -134,7 +137,7 @@ def _flush(stream: TextIO) -> OSError | None:
     try:
         stream.flush()
     except OSError as error:
-        # Python would write the rest of the buffer again when it ends, and fail again.
+        # Otherwise Python would write the rest of the buffer again at exit, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None

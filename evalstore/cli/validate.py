@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
     if kind and not paths:
         raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
     model = judge_model
-    with suppress(EvalstoreError):  # what is wrong with the settings is among the findings
+    with suppress(EvalstoreError):  # the findings include what is wrong with the settings
         model = model or str(read_judge_settings(settings).get("model", ""))
     validate_with = partial(
         _validate_paths, settings, paths, kind, strict=strict, base=base, model=model
@@ -113,7 +113,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
     if fix:
         result = _mend(result, lambda: validate_with(fix=False))
         if not paths and not result.mended:
-            # No name was mended, and there may be nothing that any command reads.
+            # No name was mended, and perhaps no command can read the file.
             _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result, then=_choose_next_step(settings.path, paths, result))
     return (
@@ -124,7 +124,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
 
 def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings) -> str:
-    """Return the command that fixes what can be fixed, or follows a sound store.
+    """Return the command that fixes what can be fixed, or that follows a sound store.
 
     It is empty for other results.
     """
@@ -139,7 +139,7 @@ def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings)
 
 
 def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
-    """Fix what has one right answer until nothing is left that has: one fix may show the next."""
+    """Fix what has one right answer, until nothing is left to fix: one fix may expose another."""
     from evalstore.lint.fixes import fix_files
 
     mended: list[MendedPlace] = []
@@ -229,7 +229,7 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
             raise UsageError(
                 "--base needs a store", hint="run it inside the store, without other files"
             )
-        if base is not None and store:  # else its settings are broken, which is an error by any
+        if base is not None and store:  # else its settings are broken, always an error
             from evalstore.api import judge_by_base
 
             findings = judge_by_base(store, base, findings, lambda old: validate_by(settings=old))
@@ -245,12 +245,12 @@ def _find_root(folder: Path) -> Path | None:
 def _find_all_sources(
     settings: CommandSettings, root: Path | None, *, fix: bool
 ) -> list[ValidationSource]:
-    """Return the sources of the store; raises without an artifact, unless `fix` may make one."""
+    """Return the sources of the store; raises if it has no artifact, unless `fix` may make one."""
     from evalstore.lint import find_store_sources
     from evalstore.lint.sources import FileRole
 
     if root is None:
-        with settings.open_store():  # raises where there is no store; a bare one has no files
+        with settings.open_store():  # raises if there is no store; a bare one has no files
             raise RefusedError(
                 "a bare repository has no files to validate", hint="validate in a working tree"
             )
@@ -280,9 +280,9 @@ def _find_named_sources(directory: Path, name: str, kind: str | None) -> list[Va
 
 
 def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
-    """Return a source of the kind that its author says it is.
+    """Return a source with the kind that its author says it has.
 
-    The rows of a dataset are that already.
+    The rows of a dataset already have theirs.
     """
     from evalstore.lint.sources import FileRole
     from evalstore.model import Kind
