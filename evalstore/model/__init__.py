@@ -119,7 +119,7 @@ __all__ = [
     "select_scoring_part",
 ]
 
-# What grades and what judges: whoever only finds and reads artifacts needs none of it.
+# What grades and judges: code that only finds and reads artifacts does not need it.
 __getattr__ = import_lazily(
     __name__,
     {

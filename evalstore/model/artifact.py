@@ -17,10 +17,10 @@ from evalstore.versions import find_version
 COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
 RENAMED_FROM = "renamed_from"  # the id that an artifact had before
 ROWS_KEY, _ROWS_ENDING = "rows", ".jsonl"
-# The exceptions of reading a mapping that is not of the artifact's shape.
+# The exceptions raised by reading a mapping that does not have the artifact's shape.
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-_PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
-# Keys of the root that cannot move a score.
+_PARTS = ("checks", "questions")  # keys whose items may have cosmetic keys, too
+# Root keys that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version", RENAMED_FROM, "examples"}),
     Kind.JUDGE: frozenset(
@@ -31,23 +31,23 @@ _UNSCORED: dict[Kind, frozenset[str]] = {
 
 
 def describe_misfit(misfit: Exception) -> str:
-    """Return one of `MALFORMED_ERRORS` as words: a missing key, a value, or what Python says."""
+    """Return one of `MALFORMED_ERRORS` in words: a missing key, a value, or what Python says."""
     if isinstance(misfit, KeyError):
         return f"`{make_excerpt(str(misfit.args[0]))}` is missing"
     text = make_excerpt(str(misfit))
     return text if isinstance(misfit, ValueError) else f"{type(misfit).__name__}: {text}"
 
 
-# Without slots, which cached properties cannot be kept in.
+# No slots, because cached properties need a `__dict__`.
 @dataclass(frozen=True)
 class Artifact(ArtifactIdentity):
-    """One rubric, judge or dataset, as one file has it.
+    """One rubric, judge or dataset, as written in one file.
 
     Attributes:
         kind: `rubric`, `judge` or `dataset`.
-        id: The id of the file.
-        version: The version of the file, as it is written.
-        document: The file with its places.
+        id: The id in the file.
+        version: The version in the file, as written.
+        document: The file's content with positions.
 
     Examples:
         >>> store.load("rubric/answer_style").versioned
@@ -70,12 +70,12 @@ class Artifact(ArtifactIdentity):
 
     @property
     def versioned(self) -> str:
-        """`<kind>/<id>@<version>`, with the version in its one spelling."""
+        """`<kind>/<id>@<version>`, with the version in its canonical spelling."""
         return f"{self.name}@{find_version(self.version) or self.version}"
 
     @property
     def former_name(self) -> str:
-        """The name (`<kind>/<id>`) that the artifact says it had before a rename, or ""."""
+        """The name (`<kind>/<id>`) that the artifact had before a rename, or ""."""
         return find_former_name(self.kind, self.value)
 
     @cached_property
@@ -87,7 +87,7 @@ class Artifact(ArtifactIdentity):
 
     @cached_property
     def functional_digest(self) -> str:
-        """SHA-256 over everything but `version` and the keys of the root that are for people."""
+        """SHA-256 over everything but `version` and the root keys meant for people."""
         unread = {"version", RENAMED_FROM, *COSMETIC_KEYS}
         return compute_document_digest(
             {key: item for key, item in self.value.items() if key not in unread}
@@ -100,7 +100,9 @@ class Artifact(ArtifactIdentity):
 
 
 def find_former_name(kind: Kind, value: Any) -> str:
-    """Return the earlier name of an artifact's mapping; "" for another kind's.
+    """Return the earlier name of an artifact's mapping.
+
+    "" if there is none, or it has another kind.
 
     `renamed_from` is a name or an id.
     """
@@ -110,10 +112,10 @@ def find_former_name(kind: Kind, value: Any) -> str:
 
 
 def find_rows_path(dataset: Artifact) -> str | None:
-    """Return the store's path of the file with a dataset's rows; None if its own file has them.
+    """Return the path in the store of a dataset's rows; None if the dataset's own file has them.
 
-    Raises `LoadError` at its place for a name that is none of a file next to the dataset on every
-    system.
+    Raises `LoadError`, with its place, unless the name is that of a file next to the dataset on
+    every system.
     """
     value: Any = dataset.document.value
     if dataset.kind is not Kind.DATASET or not isinstance(value, dict) or ROWS_KEY not in value:
@@ -152,21 +154,25 @@ def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_cosmetic(key: str) -> bool:
-    """Whether no executor reads `key`: a declared cosmetic key or an `x_` extension."""
+    """Whether executors ignore `key`: a declared cosmetic key or an `x_` extension."""
     return key in COSMETIC_KEYS or key.startswith("x_")
 
 
 def _drop_cosmetic(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
-    # Of each check of thousands of rubrics: a call for each key would take as long as the rest.
+    # Called for each check of thousands of rubrics: one call per key would take as long as the
+    # rest.
     return {
         key: value for key, value in item.items() if key not in COSMETIC_KEYS and key[:2] != "x_"
     }
 
 
 def read_origin(value: Any) -> tuple[Any, Any] | None:
-    """Return the format and the suite that a migrated artifact came from; None for any other."""
+    """Return the format and suite that a migrated artifact came from.
+
+    None for any other artifact.
+    """
     source = value.get("x_source") if isinstance(value, dict) else None
     if not isinstance(source, dict) or "suite" not in source:
         return None

@@ -1,4 +1,4 @@
-"""The schemas of the check kinds: which kinds there are, and what a check of each may hold."""
+"""The schemas of the check kinds: which kinds there are, and what a check of each may contain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def list_check_kinds() -> tuple[str, ...]:
 
 @cache
 def load_check_schema(kind: str) -> Mapping[str, Any]:
-    """Return the schema of a check of one of these kinds."""
+    """Return the schema for a check of one of these kinds."""
     file = find_resource_folder("schema") / "checks" / f"{kind}{_SUFFIX}"
     schema: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return schema

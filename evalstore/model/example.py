@@ -1,4 +1,4 @@
-"""The examples of a rubric or a judge: outputs with the verdict or score that is expected."""
+"""The examples of a rubric or a judge: outputs with their expected verdicts or scores."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from evalstore.model.question import Question, Sample
 from evalstore.model.tool_call import read_call_args, read_call_name
 
 EXAMPLES = "examples"
-_FEW_PLACES = 1  # decimals with which a score means exactly that: 0.7 is not 0.66
-_SCORE_PLACES = 4  # decimals of a score that is written
+_FEW_PLACES = 1  # decimals from which on a score means exactly that: 0.7 is not 0.66
+_SCORE_PLACES = 4  # decimals with which a score is written
 
 
-# Without slots, as its sample.
+# No slots, like its sample.
 @dataclass(frozen=True)
 class Example:
-    """One example: what is graded, and the verdict or score expected of it.
+    """One example: what to grade, and the verdict or score expected of it.
 
-    `place` is in its file.
+    `place` is its place in the file.
     """
 
     place: Pointer
@@ -34,17 +34,17 @@ class Example:
 
     @property
     def expected(self) -> str:
-        """What is expected, as its file has it: `pass`, or `0.67`."""
+        """The expected result as written in the file: `pass`, or `0.67`."""
         return str(self.score if self.verdict is None else self.verdict)
 
     @property
     def number(self) -> int:
-        """Which one of its file it is, from 1."""
+        """Its number in the file, from 1."""
         return int(self.place[1]) + 1
 
     @property
     def key(self) -> str:
-        """What is graded, as one text: two examples with one key ask the same."""
+        """What is graded, as one text: two examples with the same key ask the same thing."""
         output, question = self.sample.output, self.sample.question
         calls = None if output.tool_calls is None else [dict(call) for call in output.tool_calls]
         parts = [output.text, calls, dict(question.row) if question else None]
@@ -52,7 +52,10 @@ class Example:
         return write_canonical([*parts, measures] if measures else parts)
 
     def is_met(self, result: RubricResult) -> bool:
-        """Whether a result is as expected; a score counts to as many decimals as are written."""
+        """Whether a result is as expected.
+
+        A score must agree to as many decimals as are written.
+        """
         if self.verdict is not None:
             return result.verdict is self.verdict
         if self.score is None or result.score is None:
@@ -64,12 +67,12 @@ class Example:
 
 
 def describe_expected(expected: str) -> str:
-    """Return what an example expects in words: its verdict, or its score in points of 100."""
+    """Return in words what an example expects: a verdict, or a score in points of 100."""
     return expected if expected in set(Verdict) else format_score(Fraction(expected))
 
 
 def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:
-    """Yield the examples of a rubric's or a judge's mapping, but not what its schema refuses."""
+    """Yield the examples in a rubric's or judge's mapping, skipping what its schema refuses."""
     listed = value.get(EXAMPLES)
     for number, item in enumerate(listed if isinstance(listed, list) else ()):
         example = _read_example((EXAMPLES, number), item) if isinstance(item, Mapping) else None
@@ -115,9 +118,10 @@ def _is_record(calls: Any) -> bool:
 
 
 def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") -> dict[str, Any]:
-    """Return an example as its file has it: what is graded, and what is expected of it.
+    """Return an example as a file has it: what is graded, and the expected result.
 
-    A question is written without the reference of what grades it: that is where the example is.
+    A question is written without the reference to what grades it, because the example is in that
+    file.
     """
     output, question = sample.output, sample.question
     item: dict[str, Any] = {"output": output.text}

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from evalstore.errors import Place
 
-SHOWN_ALIKE = 3  # findings of one rule in one file that are shown: the others say the same
+SHOWN_ALIKE = 3  # findings of one rule in one file that are shown: the rest say the same
 
 
 class Severity(StrEnum):
-    """How much a finding matters; `error` says that something could not be read."""
+    """How much a finding matters; `error` means that something could not be read."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,11 +23,11 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One row: `message` and `hint` are templates over a note's facts.
+    """One row: `message` and `hint` are templates filled with a note's facts.
 
-    `once` keeps the first finding of a run.
+    `once` keeps only the first finding of a run.
 
-    `example` is something that the rule finds, where its message alone does not show it.
+    `example` is something that the rule finds, if its message alone does not show it.
     """
 
     id: str
@@ -46,18 +46,18 @@ class ValidationRule:
         *,
         severity: Severity | None = None,
     ) -> Finding:
-        """Return this rule's finding at a place, as severe as the row or `severity` says."""
+        """Return this rule's finding at a place, with the severity of the row or of `severity`."""
         message, hint = self.message.format_map(facts), self.hint.format_map(facts)
         level = severity or self.severity
         return Finding(self.id, level, place.file, place.line, place.column, pointer, message, hint)
 
 
 class SourceLine(NamedTuple):
-    """A line of a file, or the part of a long one that is meant: its characters `[start, end)`.
+    """A line of a file, or part of a long one, that is meant: its characters `[start, end)`.
 
-    It is not safe to print yet.
+    It is not yet safe to print.
 
-    Without `end` greater than `start` nothing in it is marked.
+    If `end` is not greater than `start`, nothing in it is marked.
     """
 
     text: str
@@ -66,10 +66,10 @@ class SourceLine(NamedTuple):
 
 
 class TextEdit(NamedTuple):
-    """The fix of a finding: `old`, the characters `[start, end)` of `root/path`, become `new`.
+    """The fix for a finding: `old`, the characters `[start, end)` of `root/path`, becomes `new`.
 
-    They count within one `line` where that is set; without both, the file itself is renamed from
-    `old` to `new`.
+    They count within one `line` if that is set; without both, the file itself is renamed from `old`
+    to `new`.
     """
 
     root: Path
@@ -83,7 +83,7 @@ class TextEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MendedPlace:
-    """One thing that was fixed: where, what it was and is, and whether it can move scores."""
+    """One fixed place: where it is, its old and new text, and whether it can move scores."""
 
     file: str
     line: int | None
@@ -95,9 +95,9 @@ class MendedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that validation found.
+    """One finding of validation.
 
-    Line and column count from 1, `source` is the line, `edit` what fixes it.
+    Line and column count from 1, `source` is the line, and `edit` fixes it.
     """
 
     rule: str
@@ -117,10 +117,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All findings of one run, in the order of the files; `mended` is None if nobody asked for it.
+    """All findings of one run, in file order; `mended` is None unless mending was requested.
 
-    `off` says how many more the settings switch off, by rule; `notes` are sentences on what was not
-    looked at.
+    `off` counts, by rule, the findings that the settings switch off; `notes` are sentences on what
+    was not checked.
     """
 
     files: int

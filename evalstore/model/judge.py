@@ -1,4 +1,4 @@
-"""The judge as scoring reads it, the questions that it asks a model, and the replies."""
+"""The judge as scoring reads it, its questions to a model, and the replies."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _TYPES = {
     "model": _MAPPING,
 }
 
-# The variable of a template that holds the one fact that `fact_match` asks about.
+# The template variable that contains the one fact that `fact_match` asks about.
 FACT_VARIABLE = "fact"
-# The one that holds the statement which an `llm_judge` with `each` asks about.
+# The one that contains the statement that an `llm_judge` with `each` asks about.
 STATEMENT_VARIABLE = "statement"
-# What a check may fill in place of the question, where the judge lists it among its variables.
+# What a check may fill in instead of the question, if the judge lists it among its variables.
 CRITERIA = "criteria"
 
 
-# What the question and the output fill; every other name comes from the check's `variables`.
+# Filled from the question and the output; every other name comes from the check's `variables`.
 BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
     "input": lambda sample: sample.question.input if sample.question else None,
     "output": lambda sample: sample.text,
@@ -59,7 +59,7 @@ class ScoreType(StrEnum):
     LEVELS = "levels"
 
 
-# The keys of a reply that `reads` may name, by the type of the score; the first has to be named.
+# The reply keys that `reads` may name, by score type; the first must be named.
 READ_KEYS: Mapping[ScoreType, tuple[str, ...]] = {
     ScoreType.BINARY: ("verdict",),
     ScoreType.CONTINUOUS: ("score", "verdict"),
@@ -102,7 +102,7 @@ class FirstPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A judge; `levels` is a score in [0, 1] by name, worst first, and `model` is as written."""
+    """A judge; `levels` maps each name to a score in [0, 1], worst first; `model` is as written."""
 
     id: str
     version: str
@@ -119,7 +119,7 @@ class Judge:
 
 
 def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of `is_readable`
-    """Take any reply for an answer."""
+    """Accept any reply as an answer."""
     return True
 
 
@@ -151,13 +151,13 @@ class JudgeCall:
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """What a model answered; with a `problem`, why there is no answer to read, in words.
+    """What a model answered; if there is no answer to read, `problem` says why.
 
-    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`,
-    `length`, …), `at` when (ISO 8601, by the endpoint's clock), the tokens what it counted, `cost`
-    what it says that the reply cost, in its own unit; a kept reply no longer says that. A kept
-    reply has a `digest`, by which runs name it, and a `number`, which grows with every reply that
-    its file keeps. `setting` is what was missing to ask at all.
+    `served` is the model that answered according to the endpoint, `finish` why it stopped (`stop`,
+    `length`, …), `at` when (ISO 8601, by the endpoint's clock). The token counts are the
+    endpoint's, and `cost` is what it says the reply cost, in its own unit; a kept reply no longer
+    has the cost. A kept reply has a `digest`, by which runs name it, and a `number`, which grows
+    with every reply kept in its file. `setting` is what was missing to ask at all.
     """
 
     text: str = ""
@@ -180,7 +180,7 @@ NO_REPLY = JudgeReply(
 
 
 def read_judge(value: Mapping[str, Any]) -> Judge:
-    """Read a judge from its mapping; `ValueError` where its replies could not be read."""
+    """Read a judge from its mapping; raises `ValueError` if its replies could not be read."""
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):
             raise ValueError(f"its {key} is not a {word}")

@@ -12,7 +12,7 @@ from evalstore.errors import LimitError, LoadError, Place, RefError
 from evalstore.text import make_excerpt
 
 LOCK_FILE = "evalstore.lock"
-# Bytes: a hundred thousand references; of every reader of a lock, and of its writer.
+# Bytes: enough for a hundred thousand references; the same for every reader and the writer.
 LIMIT = 64 << 20
 _FORM = 1
 _HEAD = (
@@ -21,9 +21,9 @@ _HEAD = (
 )
 _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
 _KEY = r"[ !#-\[\]-~]{1,400}"  # a reference: ASCII, without what YAML would escape
-# Compiled when they are first used: most stores have no lock.
+# Compiled on first use: most stores have no lock.
 _START = r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n"
-# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is not
+# The file is YAML, but only the exact form that `write_lock` gives it is read: a manual edit is not
 # a record.
 _ENTRY = (
     rf'  "(?P<key>{_KEY})":\n'
@@ -74,7 +74,7 @@ class Lock:
     """The content of a lock: entries by reference as written, and ledgers by `<kind>/<id>`.
 
     `releases` has the same entries by `<kind>/<id>@<version>`: a locked range also locks the
-    version that it means.
+    version that it resolves to.
     """
 
     refs: Mapping[str, LockEntry] = field(default_factory=dict)
@@ -86,15 +86,15 @@ class Lock:
 NO_LOCK = Lock(exists=False)
 
 
-@lru_cache(1)  # a command may need it for itself and as one of its files
+@lru_cache(1)  # a command may need it both for itself and as one of its files
 def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
-    """Parse a lock; `LoadError` at the first line that `write_lock` would not write."""
-    # A checkout may have converted the line ends.
+    """Parse a lock; raises `LoadError` at the first line that `write_lock` would not write."""
+    # A checkout may have converted the line endings.
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
     try:
         return _parse_lock(text, file)
     except LoadError:
-        # Its lines are of no lock, so that they are looked for in a text that is none.
+        # No lock contains conflict markers, so they are looked for only in a text that is not one.
         if conflict := re.search(_CONFLICT, text, re.MULTILINE):
             hint = "keep one side whole, then run evalstore lock"
             place = locate_offset(text, conflict.start(), file)
@@ -126,9 +126,9 @@ def _parse_lock(text: str, file: str) -> Lock:
 
 
 def write_lock(lock: Lock) -> bytes:
-    """Return a lock as bytes: sorted, several lines for each reference, so that git merges it well.
+    """Return a lock as bytes: sorted, several lines per reference, so that git merges it well.
 
-    Raises `LimitError` for one that `read_lock` would refuse for its size.
+    Raises `LimitError` for a lock that `read_lock` would refuse for its size.
     """
     refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
     ledgers = "".join(_format_ledger(name, seen) for name, seen in sorted(lock.ledgers.items()))
@@ -145,10 +145,10 @@ def write_lock(lock: Lock) -> bytes:
 
 
 def merge_locks(base: Lock, ours: Lock, theirs: Lock, withdrawn: Collection[str]) -> Lock:
-    """Return the lock of both sides without our `withdrawn` releases; theirs wins a conflict.
+    """Return the merged lock, without our `withdrawn` releases; theirs wins a conflict.
 
     Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the
-    lines that are new.
+    new lines.
     """
     mine = {ref: entry for ref, entry in ours.refs.items() if not _is_of(ref, entry, withdrawn)}
     names = dict.fromkeys([*theirs.refs, *mine])
@@ -182,7 +182,7 @@ class _LockParser:
     def read_section(
         self, title: str, entry: re.Pattern[str]
     ) -> list[tuple[str, int, re.Match[str]]]:
-        """Parse one section: key, first line and match of each entry, in order."""
+        """Parse one section: the key, first line and match of each entry, in order."""
         empty, full = f"{title}: {{}}\n", f"{title}:\n"
         if self.text.startswith(empty, self.offset):
             self.offset += len(empty)

@@ -1,4 +1,4 @@
-"""Numbers that a run recorded about an output: how long it took, what it cost, its tokens."""
+"""Numbers that a run recorded about an output: its duration, cost and tokens."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-_LARGEST = Decimal(10**18)  # what is counted is less
+_LARGEST = Decimal(10**18)  # every count is less
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,40})?")
-_MOST_PLACES = 40  # decimals of a number, so that every one is written in a line
+_MOST_PLACES = 40  # decimals of a number, so that each can be written in one line
 
 
 class Measures(NamedTuple):
-    """The numbers by their names; None where none was recorded."""
+    """The numbers by name; None if not recorded."""
 
     latency_ms: Decimal | None = None
     cost_usd: Decimal | None = None
@@ -22,7 +22,7 @@ class Measures(NamedTuple):
 
     @property
     def recorded(self) -> dict[str, Decimal]:
-        """Those that were recorded, by their names."""
+        """The recorded numbers, by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
@@ -31,16 +31,16 @@ NO_MEASURES = Measures()
 
 
 def read_measures(record: Mapping[str, Any]) -> Measures:
-    """Return what a record has under the names of the measures, and else does not say."""
+    """Return what a record has under the names of the measures; the rest stay None."""
     if record.keys().isdisjoint(MEASURES):
         return NO_MEASURES
     return Measures(*(read_measure(record.get(name)) for name in MEASURES))
 
 
 def read_measure(value: Any) -> Decimal | None:
-    """Return a number of 0 or more; None for what is not one, and for one beyond all measure.
+    """Return a number of 0 or more; None for anything else, and for absurdly large ones.
 
-    A cell of a table is a text, so a text that is a plain number is one, too.
+    Table cells are text, so a text that is a plain number counts, too.
     """
     is_plain_text = isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value)
     if isinstance(value, bool) or not (is_plain_text or isinstance(value, int | float | Decimal)):
@@ -53,6 +53,6 @@ def read_measure(value: Any) -> Decimal | None:
 
 
 def scale_seconds(value: Any) -> Decimal | None:
-    """Return seconds as milliseconds."""
+    """Convert seconds to milliseconds."""
     seconds = read_measure(value)
     return None if seconds is None else seconds.scaleb(3)

@@ -1,4 +1,4 @@
-"""The results of scoring: a verdict, an exact score, and a reason when there is none.
+"""The results of scoring: a verdict, an exact score, and a reason if there is no score.
 
 Values made for every check of every output are named tuples, which take a third of the time of a
 dataclass.
@@ -20,7 +20,7 @@ from evalstore.notebook import ReportValue, format_repr
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
-# The share that may fail to be graded before there is no score, and no answer.
+# The share of gradings that may fail before there is no score, and no answer.
 MAX_UNGRADED = Fraction(2, 100)
 # Begins the reason of every check of a question that is not graded: no policy for errors makes a
 # score of it.
@@ -45,7 +45,7 @@ class UnscoredReason(StrEnum):
 
 
 class MissingSetting(StrEnum):
-    """What a person has to give before a check can grade at all."""
+    """What a person must supply before a check can grade at all."""
 
     MODEL = "model"
     ENDPOINT = "endpoint"
@@ -59,7 +59,7 @@ class OutputEnd(StrEnum):
     REFUSED = "refused"
 
 
-# By what the APIs of models, and the tools that call them, say as the reason.
+# By the reasons that model APIs, and the tools that call them, give.
 _ENDS = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), OutputEnd.CUT),
     **dict.fromkeys(
@@ -70,7 +70,7 @@ _ENDS = {
 
 
 def read_output_end(reason: Any) -> OutputEnd | None:
-    """Return what a finish reason says; None for a whole output, and for what is not a reason."""
+    """Return what a finish reason means; None for a complete output, or if it is not a reason."""
     return _ENDS.get(reason.lower()) if isinstance(reason, str) else None
 
 
@@ -84,14 +84,14 @@ class Output(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """The score of one check before `negate` and `threshold`: in [0, 1], or None and the reason.
+    """The score of one check before `negate` and `threshold`: in [0, 1], or None with a reason.
 
-    `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it
-    is kept. The threshold is for a check that writes none and whose kind has no default: a
-    composite takes it from its rubric, or where the verdict of that follows its checks, `passed` is
-    that verdict. `inner_errors` are the checks of a composite's rubric that could not be graded,
-    though the rubric may have a score, and `inner_missing` those that had nothing to grade.
-    `setting` is what was missing for this grading or for one within it; no run records it.
+    `replies` is the SHA-256 over the texts of the judges' replies; `reply_digests` name each as it
+    is kept. The threshold is for a check that sets none and whose kind has no default: a composite
+    takes it from its rubric, or, if that rubric's verdict follows its checks, `passed` is the
+    verdict. `inner_errors` are the checks of a composite's rubric that could not be graded,
+    although the rubric may have a score; `inner_missing` are those that had nothing to grade.
+    `setting` is what was missing for this grading or one within it; runs do not record it.
     """
 
     score: Fraction | None
@@ -107,19 +107,20 @@ class Grade(NamedTuple):
     passed: bool | None = None
 
     def __hash__(self) -> int:
-        # Grades are known again for every check of every output, and exact fractions hash slowly.
+        # Grades are looked up again for every check of every output, and exact fractions hash
+        # slowly.
         return hash(self.reason)
 
     @property
     def approximate(self) -> bool:
-        """Whether the engine says of itself that it approximates."""
+        """Whether the engine itself says that it approximates."""
         return self.engine.endswith(APPROXIMATE)
 
 
 class CheckResult(NamedTuple):
     """The result of one check.
 
-    `score` is None exactly when the verdict is unscored; the rest is as in `Grade`.
+    `score` is None exactly if the verdict is unscored; the rest is as in `Grade`.
     """
 
     id: str
@@ -144,19 +145,19 @@ class CheckResult(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was graded, and all of its rubric where it is a composite."""
+        """Whether it was graded, and, for a composite, all of its rubric."""
         return self.score is not None and not self.inner_errors and not self.inner_missing
 
     @property
     def is_ungraded(self) -> bool:
-        """Whether it could not be graded, or a check of its rubric could not."""
+        """Whether it, or a check of its rubric, could not be graded."""
         return self.unscored is UnscoredReason.ERROR or (
             self.score is not None and bool(self.inner_errors)
         )
 
 
 class Coverage(NamedTuple):
-    """How many gradings (one a check and output) are asked for, and how many were made whole."""
+    """How many gradings (one per check and output) were asked for, and how many were complete."""
 
     graded: int = 0
     asked: int = 0
@@ -165,12 +166,12 @@ class Coverage(NamedTuple):
         return f"{self.graded:,} of {self.asked:,} gradings"
 
 
-# Of a run that another tool graded.
+# For a run that another tool graded.
 NO_GRADINGS = Coverage()
 
 
 def count_coverage(results: Iterable[CheckResult]) -> Coverage:
-    """Return how many of some results are grades."""
+    """Return how many of these results are grades."""
     graded = [result.is_whole for result in results]
     return Coverage(sum(graded), len(graded))
 
@@ -180,10 +181,11 @@ class RubricResult(ReportValue):
     """The result of one rubric for one output.
 
     Attributes:
-        score: An exact fraction of 1; None where nothing could be graded.
+        score: An exact fraction of 1; None if nothing could be graded.
         verdict: `pass`, `fail` or `unscored`.
-        checks: The results of its checks: each `.id`, `.kind`, `.score`, `.verdict`, `.reason`.
-        reason: What decided, beyond the checks.
+        checks: The results of its checks, each with `.id`, `.kind`, `.score`, `.verdict` and
+            `.reason`.
+        reason: What decided the result, beyond the checks.
 
     Examples:
         >>> print(evaluate("rubric/answer_style", "Run `export`.", store=store).verdict)
@@ -204,29 +206,29 @@ class RubricResult(ReportValue):
 
     @property
     def ungraded(self) -> tuple[str, ...]:
-        """The checks that could not be graded, or not as a whole; the others made the score."""
+        """The checks that were not graded, or not in full; the others made the score."""
         return tuple(check.id for check in self.checks if check.is_ungraded)
 
 
 def has_failed_check(results: Iterable[CheckResult]) -> bool:
-    """Whether some check could not be run: a judge did not answer, or a program is missing."""
+    """Whether a check could not be run: a judge did not answer, or a program is missing."""
     return any(result.is_ungraded for result in results)
 
 
 def format_decimal(score: Fraction) -> str:
-    """Write an exact score as the nearest decimal of twelve places."""
-    # Exact until it is rounded (half to even): no binary float is on the way.
+    """Write an exact score as the nearest decimal with twelve places."""
+    # Exact until it is rounded (half to even): no binary float is involved.
     return format_exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
 
 
 def format_exact_score(score: Fraction) -> str:
-    """Write a score as its decimal, or as a fraction where twelve places do not hold it."""
+    """Write a score as a decimal, or as a fraction if twelve places are not enough."""
     decimal = format_decimal(score)
     return decimal if Fraction(decimal) == score else str(score)
 
 
 def format_score(score: Fraction) -> str:
-    """Write a score in points of 100, such as `81.25`; only nothing is `0`, and only all `100`."""
+    """Write a score in points of 100, such as `81.25`; `0` and `100` are never rounded values."""
     points = round(score * 100, 2)
     if 0 < score < 1:
         points = min(max(points, Fraction("0.01")), Fraction("99.99"))
@@ -238,7 +240,7 @@ def grade_binary(
     reason: str,
     engine: str = "evalstore",
 ) -> Grade:
-    """Return the grade of a check that either holds or does not."""
+    """Return the grade of a check that either holds or does not hold."""
     return Grade(_ONE if holds else _ZERO, reason, engine=engine)
 
 

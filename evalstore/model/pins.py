@@ -1,4 +1,4 @@
-"""Finds the references that an artifact's mapping holds."""
+"""Finds the references in an artifact's mapping."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PINNING = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
 
 
 def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
-    """Yield every reference of an artifact's mapping with its pointer, in the order of the file."""
-    # Any shape is accepted: what is not a mapping, list or text has no references.
+    """Yield every reference in an artifact's mapping with its pointer, in file order."""
+    # Any shape is accepted: anything but a mapping, list or text has no references.
     if kind is Kind.RUBRIC:
         for index, check in _list_items(value, "checks"):
             yield from find_check_pins(("checks", index), check)
@@ -27,7 +27,7 @@ def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
 
 
 def find_check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
-    """Yield every reference of the check at `pointer`."""
+    """Yield every reference in the check at `pointer`."""
     if not isinstance(check, dict) or _PINNING.isdisjoint(check):  # few checks have any
         return
     for key in ("judge_prompt_ref", "rubric_ref"):

@@ -14,7 +14,7 @@ from evalstore.model.outcome import Output
 from evalstore.model.tool_call import ToolCall, read_call
 from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
-# What the model saw; an edit of it moves a score through the outputs. And what else a grader may
+# What the model saw (editing it moves a score through the outputs), and what else a grader may
 # read.
 INPUT_KEYS = ("input", "messages")
 REFERENCE_KEYS = (
@@ -25,7 +25,7 @@ REFERENCE_KEYS = (
     "expected_facts",
     "expected_tools",
 )
-# Words of other tools for a key of a question.
+# Other tools' words for a key of a question.
 SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("prompt", "query", "question", "user_input"), "input"),
     **dict.fromkeys(
@@ -45,14 +45,14 @@ SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("conversation", "turns"), "messages"),
 }
 _TEXT_KEYS = ("id", "input", "rubric_ref")
-# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for
-# people.
+# What belongs to a question, whatever the defaults of its dataset say; and what grades it, or is
+# meant for people.
 _OWN_KEYS = frozenset({"id", "input", "messages"})
 _UNREAD_KEYS = _OWN_KEYS | COSMETIC_KEYS | {"rubric_ref", "bundle", "group"}
 _DIGEST_OF_NOTHING = compute_digest({})
 
 
-# Without slots, which cached properties cannot be kept in.
+# No slots, because cached properties need a `__dict__`.
 @dataclass(frozen=True)
 class Sample:
     """One output and its question, if there is one."""
@@ -72,7 +72,7 @@ class Sample:
 
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...] | None:
-        """The output's tool calls in order; None where none were recorded."""
+        """The output's tool calls in order; None if none were recorded."""
         calls = self.output.tool_calls
         return None if calls is None else tuple(read_call(call) for call in calls)
 
@@ -82,7 +82,7 @@ def _find_no_line() -> int | None:
 
 
 def compute_asked_digest(text: str) -> str:
-    """Return the SHA-256 over what a model saw in place of a question's own input.
+    """Return the SHA-256 over what a model saw instead of a question's own input.
 
     White space makes no difference.
     """
@@ -90,7 +90,7 @@ def compute_asked_digest(text: str) -> str:
 
 
 def drop_blanks(value: Any) -> Any:
-    """Return a text, or all texts within a value, without white space."""
+    """Return a value without any white space in its texts."""
     if isinstance(value, str):
         return "".join(value.split())
     if isinstance(value, Mapping):
@@ -108,13 +108,13 @@ def _list_read_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(is_read_by_checks, keys))
 
 
-# Without slots, as above.
+# No slots, as above.
 @dataclass(frozen=True)
 class Question:
-    """One row: its id, its input, and the whole mapping as written with the defaults filled in.
+    """One row: its id, its input, and the whole mapping as written, with defaults filled in.
 
-    `find_line` says on which line of its file it begins. `broken` says why it is not a question at
-    all: then `id` is what it is called instead. Digests are computed when they are asked for.
+    `find_line` returns the line of the file on which it begins. `broken` says why it is not a
+    question at all; `id` is then what it is called instead. Digests are computed on demand.
     """
 
     id: str
@@ -131,7 +131,7 @@ class Question:
 
     @property
     def place(self) -> str:
-        """Its line as the end of a sentence, such as ` (line 12)`; empty where nobody knows it."""
+        """Its line as the end of a sentence, such as ` (line 12)`; empty if unknown."""
         line = self.find_line()
         return f" (line {line})" if line else ""
 
@@ -142,7 +142,7 @@ class Question:
 
     @property
     def words_digest(self) -> str:
-        """SHA-256 over what the model saw, white space apart; empty where it saw nothing."""
+        """SHA-256 over what the model saw, ignoring white space; empty if it saw nothing."""
         shown = {key: drop_blanks(self.row.get(key)) for key in INPUT_KEYS}
         return compute_digest(shown) if any(shown.values()) else ""
 
@@ -152,11 +152,11 @@ class Question:
         return self._digest(_list_read_keys(tuple(self.row)))
 
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
-        """Return the words to add where `key` is missing and a slip is near.
+        """Return the words to add if `key` is missing and may have been misspelt.
 
-        With `within`, the key of the mapping under that key.
+        With `within`, it is about the key of the mapping under that key.
 
-        As in ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty where nothing
+        For example ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty if nothing
         looks like it.
         """
         part = self.row if within is None else self.row.get(within)
@@ -166,7 +166,7 @@ class Question:
         return self.describe_slip(key, slip) if slip is not None else ""
 
     def describe_slip(self, meant: str, found: str) -> str:
-        """Return the words for a name that the row has in place of the one that was meant."""
+        """Return the words for a name that the row has instead of the one that was meant."""
         line = self.find_line()
         where = f"line {line}" if line else "the question"
         shown = spell_out(make_excerpt(found))
@@ -179,7 +179,7 @@ class Question:
 
 
 def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
-    """Return the key of a mapping that was probably meant to be `key`; None without one."""
+    """Return the key of a mapping that was probably meant to be `key`; None if there is none."""
     for other in part:
         if not isinstance(other, str) or other == key:
             continue
@@ -195,7 +195,7 @@ def make_question(
     find_line: Callable[[], int | None] = _find_no_line,
     broken: str = "",
 ) -> Question:
-    """Return a row of any shape as a question; one without a text `id` is called by its line."""
+    """Return a row of any shape as a question; without a text `id` it is named by its line."""
     whole = {**defaults, **row} if isinstance(row, Mapping) else {}
     texts = {key: value for key in _TEXT_KEYS if isinstance(value := whole.get(key), str)}
     if "id" in texts and "input" in texts and ("rubric_ref" in texts or "rubric_ref" not in whole):
@@ -222,10 +222,10 @@ def iterate_questions(
     *,
     find_line: Callable[[int], int | None] = lambda _: None,
 ) -> Iterator[Question]:
-    """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it.
+    """Yield the questions of a dataset's mapping, or of `rows` read from the file next to it.
 
-    `find_line` says on which line the question at a position of `questions` begins. Raises
-    `SchemaError` where `questions` is not a list.
+    `find_line` returns the line on which the question at a position of `questions` begins. Raises
+    `SchemaError` if `questions` is not a list.
     """
     listed = value.get("questions", ()) if rows is None else rows
     if rows is None and not isinstance(listed, list | tuple):
@@ -236,9 +236,9 @@ def iterate_questions(
 
 
 def read_defaults(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the questions of a dataset have without saying it."""
+    """Return the values that all questions of a dataset have by default."""
     written = value.get("defaults")
-    # A row's own keys win over the defaults of the dataset.
+    # A row's own keys override the dataset's defaults.
     return (
         {key: item for key, item in written.items() if key not in _OWN_KEYS}
         if isinstance(written, Mapping)

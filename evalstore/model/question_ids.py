@@ -1,4 +1,4 @@
-"""The ids that questions have had, and those that they have on another side."""
+"""Earlier ids of questions, and their ids on another side."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def read_former_id(row: Mapping[str, Any]) -> str | None:
 
 
 def list_noted_renames(rows: Iterable[Any]) -> dict[str, str]:
-    """Return the ids that a migration noted of questions that their source renamed, by old id."""
+    """Return the new ids, by old id, that a migration noted for questions renamed at the source."""
     known = (row for row in rows if isinstance(row, Mapping) and isinstance(row.get("id"), str))
     return {former: row["id"] for row in known if (former := read_former_id(row))}
 
 
 def list_later_ids(renames: Mapping[str, str], id_: str) -> list[str]:
-    """Return the later ids of a question, one rename after the other; a circle ends them."""
+    """Return the later ids of a question, following one rename after another; a cycle ends them."""
     names = [id_]
     while (after := renames.get(names[-1])) is not None and after not in names:
         names.append(after)
@@ -29,12 +29,12 @@ def list_later_ids(renames: Mapping[str, str], id_: str) -> list[str]:
 
 
 def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids that questions have on the other side, by content.
+    """Return the ids that questions have on the other side, matched by content.
 
     Both sides are digests by id.
 
-    An id with one content on both sides stays. Of the others, those match of which each side has
-    one question with that content; an empty one says nothing.
+    An id with the same content on both sides stays. The others match if exactly one question on
+    each side has that content; empty content matches nothing.
     """
     changed = {id_: content for id_, content in old.items() if new.get(id_) != content}
     others = (id_ for id_ in new if id_ in changed or id_ not in old)
@@ -44,16 +44,16 @@ def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, 
 
 
 def build_names(paired: Mapping[str, str], ids: Container[str]) -> dict[str, str]:
-    """Return names of run A's questions other than their ids: `paired` have those of B.
+    """Return names for run A's questions other than their ids: `paired` ones get those of B.
 
-    A question of A (`ids`) whose id another one takes gets a name that B does not have.
+    A question of A (`ids`) whose id another question takes gets a name that B does not have.
     """
     taken = sorted(id_ for id_ in paired.values() if id_ in ids and id_ not in paired)
     return {**paired, **{id_: f"{id_} (in A)" for id_ in taken}}
 
 
 def _index_unique(ids: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return ids by their content, where no other has the same."""
+    """Return ids by content, if no other id has the same content."""
     found = [*ids]
     counts = Counter(content for _, content in found)
     return {content: id_ for id_, content in found if content and counts[content] == 1}
@@ -62,9 +62,9 @@ def _index_unique(ids: Iterable[tuple[str, str]]) -> dict[str, str]:
 def match_renames(
     renames: Mapping[str, str], is_before: Callable[[str], bool], is_after: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the ids that questions of one side have on the other, by their old ones.
+    """Return the ids that questions of one side have on the other, by their old ids.
 
-    Where two questions could have become one, neither has.
+    If two questions could have become the same one, neither matches.
     """
     found: dict[str, str] = {}
     for id_ in renames:

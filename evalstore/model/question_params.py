@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer
 from evalstore.model.measures import MEASURES
 
-# The parameters that may come from the question, whatever the kind; of `variables`, each text by
-# itself.
+# The parameters that may come from the question, whatever the kind; in `variables`, each text
+# separately.
 QUESTION_PARAMS = frozenset(
     {"values", "facts", "tools", "forbidden", "pattern", "schema", "expected_fields", "each"}
     | {"targets"}
@@ -28,7 +28,7 @@ _VARIABLES = "variables"
 
 
 class QuestionValue(NamedTuple):
-    """A place in a check's parameters whose value is the question's, under `key`."""
+    """A place in a check's parameters whose value comes from the question's `key`."""
 
     pointer: Pointer
     key: str
@@ -37,24 +37,24 @@ class QuestionValue(NamedTuple):
 def find_question_key(value: Any) -> str | None:
     """Return the key that `{from: key}` names; None for any other value.
 
-    Nothing next to `from` is read.
+    Other keys next to `from` are ignored.
     """
     key = value.get(_FROM) if isinstance(value, Mapping) else None
     return key if isinstance(key, str) and key else None
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a question that has this value gives a check nothing to grade by."""
+    """Whether a question with this value gives a check nothing to grade by."""
     return value is None or (isinstance(value, str | list | tuple | dict) and not value)
 
 
 def list_question_values(params: Mapping[str, Any]) -> tuple[QuestionValue, ...]:
-    """Return the places of a check's mapping that are filled from the question, in order."""
+    """Return the places in a check's mapping that are filled from the question, in order."""
     return tuple(_find_question_values(params))
 
 
 def list_value_keys(rubrics: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the keys of questions from which some check of these rubrics takes a value."""
+    """Return the question keys from which some check of these rubrics takes a value."""
     checks = (check for rubric in rubrics for check in rubric["checks"])
     return {place.key for check in checks for place in list_question_values(check)}
 
@@ -70,7 +70,7 @@ def _find_question_values(params: Mapping[str, Any]) -> Iterator[QuestionValue]:
 
 
 def fill_params(params: Mapping[str, Any], values: Mapping[Pointer, Any]) -> dict[str, Any]:
-    """Return a check's mapping with these values written at their places."""
+    """Return a check's mapping with these values written in their places."""
     filled = dict(params)
     for pointer, value in values.items():
         name = str(pointer[0])

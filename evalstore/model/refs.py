@@ -34,7 +34,7 @@ class Kind(StrEnum):
         return f"{self}s"
 
 
-# The keys that only this kind of artifact has, of which a document has one.
+# Keys that only this kind of artifact has; a document has one of them.
 KIND_KEYS: Mapping[Kind, tuple[str, ...]] = {
     Kind.RUBRIC: ("checks",),
     Kind.JUDGE: ("template",),
@@ -43,7 +43,7 @@ KIND_KEYS: Mapping[Kind, tuple[str, ...]] = {
 
 
 def find_kind(value: Container[object]) -> Kind | None:
-    """Return the kind of artifact that the keys of a mapping tell; None where none does."""
+    """Return the kind of artifact that a mapping's keys indicate; None if they indicate none."""
     return next(
         (kind for kind, keys in KIND_KEYS.items() if any(key in value for key in keys)), None
     )
@@ -61,14 +61,14 @@ class PinType(StrEnum):
 
 
 class WorktreePins(StrEnum):
-    """Which pins mean the file on disk: those that have no release yet, or all of them."""
+    """Which pins mean the file on disk: those without a release, or all of them."""
 
     UNRELEASED = "unreleased"
     ALL = "all"
 
 
 class ArtifactIdentity:
-    """A base for what has a kind and an id: gives the name and the file of the artifact."""
+    """A base for what has a kind and an id: provides the artifact's name and file."""
 
     __slots__ = ()
     kind: Kind
@@ -77,7 +77,7 @@ class ArtifactIdentity:
     @property
     def name(self) -> str:
         """`<kind>/<id>`, without a pin."""
-        # Asked ten times for each of thousands: formatting an enum takes longer.
+        # Used ten times for each of thousands of artifacts: formatting an enum takes longer.
         return self.kind + "/" + self.id
 
     @property
@@ -91,7 +91,7 @@ FLOATING = frozenset({PinType.RANGE, PinType.LATEST, PinType.NONE})
 
 @dataclass(frozen=True, slots=True)
 class Ref(ArtifactIdentity):
-    """A reference, parsed; `version`, `range` and `revision` belong to their pin types."""
+    """A parsed reference; `version`, `range` and `revision` belong to their pin types."""
 
     kind: Kind
     id: str
@@ -111,11 +111,11 @@ class Ref(ArtifactIdentity):
 
     @property
     def names_release(self) -> bool:
-        """Whether it means a released version, and not a file on disk or at a commit."""
+        """Whether it means a released version, not a file on disk or at a commit."""
         return self.type not in {PinType.WORKTREE, PinType.REVISION}
 
     def with_pin(self, pin: str) -> Ref:
-        """Return the same artifact under another pin."""
+        """Return a reference to the same artifact with another pin."""
         return parse_ref(f"{self.name}@{pin}")
 
 
@@ -130,13 +130,13 @@ def is_id(text: str) -> bool:
 
 
 def is_check_id(text: str) -> bool:
-    """Whether `text` can be the id of a check, of which no file is made."""
+    """Whether `text` can be a check's id, which never becomes a file name."""
     return _ID.fullmatch(text) is not None
 
 
-@lru_cache(1 << 14)  # each is asked for where it is found, looked up and resolved
+@lru_cache(1 << 14)  # each is parsed where it is found, looked up and resolved
 def parse_ref(text: str) -> Ref:
-    """Parse a reference; `RefError` says what is wrong with it."""
+    """Parse a reference; raises `RefError`, which says what is wrong with it."""
     name, _, pin = text.partition("@")
     kind, slash, id_ = name.partition("/")
     if not slash or kind not in set(Kind):

@@ -1,4 +1,4 @@
-"""The rubric as scoring reads it: checks with exact thresholds, and how scores combine."""
+"""The rubric as scoring reads it: checks with exact thresholds, and how scores are combined."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from evalstore.model.check_schemas import list_check_kinds, load_check_schema
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
-# What an unscored check counts as, by the reason that it is unscored.
+# What an unscored check counts as, by the reason why it is unscored.
 POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
 
 
 class Combine(StrEnum):
-    """How the results of the checks become the result of the rubric."""
+    """How the checks' results become the rubric's result."""
 
     ALL_PASS = "all_pass"
     ANY_PASS = "any_pass"
@@ -31,7 +31,7 @@ class Combine(StrEnum):
 
 
 class VerdictRule(StrEnum):
-    """What a rubric's verdict follows: its score, or the verdicts of all checks that weigh."""
+    """What decides a rubric's verdict: its score, or the verdicts of all checks with weight."""
 
     SCORE = "score"
     ALL = "all"
@@ -41,7 +41,7 @@ class VerdictRule(StrEnum):
 class Check:
     """One check: `params` is the mapping as written.
 
-    `threshold` is None where its kind finds it elsewhere.
+    `threshold` is None if its kind finds it elsewhere.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How checks combine; weights are by check id, 1 where none is written."""
+    """How checks are combined; weights are by check id, 1 by default."""
 
     combine: Combine
     weights: Mapping[str, Fraction]
@@ -64,7 +64,7 @@ class Scoring:
     verdict: VerdictRule = VerdictRule.SCORE
 
     def has_weight(self, id_: str) -> bool:
-        """Whether a check counts: in a weighted average, one of weight 0 does not."""
+        """Whether a check counts: in a weighted average, one with weight 0 does not."""
         return self.combine is not Combine.WEIGHTED_AVG or self.weights.get(id_, 1) > 0
 
 
@@ -79,7 +79,7 @@ class Rubric:
 
 
 def read_rubric(value: Mapping[str, Any]) -> Rubric:
-    """Read a rubric from its mapping; `ValueError` where it could not be graded."""
+    """Read a rubric from its mapping; raises `ValueError` if it could not grade anything."""
     scoring = value["scoring"]
     ids = list_check_ids(value["checks"])
     if len(set(ids)) < len(ids):
@@ -110,7 +110,7 @@ def list_check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
     for check in checks:
         id_ = check.get("id")
         if id_ is None:
-            # One iterator a kind: counting from 1 for every check would make a long rubric cubic.
+            # One iterator per kind: counting from 1 for every check would make a long rubric cubic.
             candidates = names.setdefault(check["kind"], _number_names(check["kind"]))
             id_ = next(name for name in candidates if name not in used_ids)
             used_ids.add(id_)
@@ -123,13 +123,13 @@ def _number_names(kind: str) -> Iterator[str]:
 
 
 def parse_fraction(number: Decimal | Fraction | float | str) -> Fraction:
-    """Return the exact value of a number's decimal literal (a float's is its shortest form)."""
+    """Return the exact value of a number's decimal literal (for a float, its shortest form)."""
     # `Fraction(0.1)` would be the binary value, not the 1/10 that was written.
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
 def find_default_threshold(kind: str) -> Fraction | None:
-    """Return the default of a kind's schema; None for a kind that finds its threshold elsewhere."""
+    """Return the default in a kind's schema; None if the kind finds its threshold elsewhere."""
     if kind not in list_check_kinds():
         return DETERMINISTIC_THRESHOLD
     default = load_check_schema(kind)["properties"]["threshold"].get("default")
@@ -149,7 +149,7 @@ def _read_check(id_: str, value: Mapping[str, Any]) -> Check:
 
 def _require_type(name: str, value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
-        # A bad file has one error, of whatever type its values are.
+        # A bad file raises one error type, whatever the types of its values.
         raise ValueError(f"{name} is {value!r}, which is not a {type_.__name__}")  # noqa: TRY004
     return value
 

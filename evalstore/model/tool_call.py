@@ -1,4 +1,4 @@
-"""A tool call of a chat, as its APIs write it and as checks read it."""
+"""A tool call in a chat, as APIs write it and as checks read it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ARGUMENTS = ("args", "arguments", "input")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call; `args` is None where the recorded arguments are not a mapping."""
+    """One tool call; `args` is None if the recorded arguments are not a mapping."""
 
     name: str
     args: Mapping[str, Any] | None
 
 
 def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """Read a call in the words of OpenAI, LangChain, Anthropic or AgentV.
+    """Read a call in the format of OpenAI, LangChain, Anthropic or AgentV.
 
-    Anthropic says `input`, AgentV `tool` and `input`.
+    Anthropic uses `input`, AgentV `tool` and `input`.
 
     OpenAI keeps it within `function`. Null and blank text are not arguments.
     """
@@ -34,20 +34,20 @@ def read_call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def read_call_name(call: Mapping[str, Any]) -> str:
-    """Return the name of the tool that was called; empty when there is none."""
+    """Return the name of the called tool; empty if there is none."""
     function = _find_function(call)
     name = function.get("name", function.get("tool"))
     return name if isinstance(name, str) else ""
 
 
 def read_call_args(call: Mapping[str, Any]) -> Any:
-    """Return the arguments as written: a mapping, its JSON text, or None without any."""
+    """Return the arguments as written: a mapping, its JSON text, or None if there are none."""
     function = _find_function(call)
     return next((function[key] for key in _ARGUMENTS if key in function), None)
 
 
 def _find_function(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part with name and arguments; chat APIs keep it one level deeper."""
+    """Return the part with the name and arguments; chat APIs nest it one level deeper."""
     inner = call.get("function")
     return inner if isinstance(inner, Mapping) else call
 

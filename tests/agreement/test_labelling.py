@@ -94,7 +94,7 @@ def test_no_grader_chooses_what_is_asked_first_and_none_is_shown(
     [
         (["--failed"], "--failed leaves what a grader has chosen"),
         (["--format", "json"], "--label asks at a terminal, and prints no json"),
-        ([], "--label asks at a terminal, and this is none"),
+        ([], "--label asks at a terminal, and this is not one"),
     ],
 )
 def test_nobody_is_asked_where_nobody_can_answer(
