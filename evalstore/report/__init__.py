@@ -1,7 +1,4 @@
-"""Renders results.
-
-A table leads from a result's class and a format to the function that returns the text.
-"""
+"""Renders results: a table maps a result's class and a format to the function for its text."""
 
 from __future__ import annotations
 
@@ -16,10 +13,10 @@ from evalstore.report.formats import render as render_report
 if TYPE_CHECKING:
     from evalstore.report.text_layout import Screen
 
-# A result's class name -> the module here that renders it, and for the second result of a module
-# what its functions end in: a `LockResult` is rendered by `text_lock` of `written`. Names instead
-# of classes, so that a command imports its own result and renderer alone; a test checks that each
-# class exists.
+# A result's class name -> the module here that renders it, and, for the second result of a module,
+# the suffix of its functions: `text_lock` of `written` renders a `LockResult`. Names are used
+# instead of classes so that a command imports only its own result and renderer; a test checks that
+# each class exists.
 RENDERERS = {
     "Agreement": "judge",
     "ArtifactFile": "resolve.file",
@@ -69,7 +66,7 @@ RENDERERS = {
 }
 
 
-# Results whose text can be a file, and when it is one: no line of it is wrapped then.
+# Results whose text can be a file, and when it is one: no line is wrapped then.
 _FILES: Mapping[str, Callable[[Any], bool]] = {
     "ExportResult": lambda result: result.out is None,
 }
@@ -77,19 +74,19 @@ _FILES: Mapping[str, Callable[[Any], bool]] = {
 
 # `format` is the word of the command line.
 def find_renderer(result: Any, format: str) -> Callable[..., Any] | None:  # noqa: A002
-    """Return the function that renders `result` in a format; None where its module has none."""
+    """Return the function that renders `result` in a format; None if its module has none."""
     module, _, suffix = RENDERERS[type(result).__name__].partition(".")
     name = f"{format}_{suffix}" if suffix else format
     return getattr(import_module(f"evalstore.report.{module}"), name, None)
 
 
 def has_screen(renderer: Callable[..., Any]) -> bool:
-    """Whether a renderer fits what it writes to a screen: it then has a parameter of that name."""
+    """Whether a renderer fits its text to a screen, which it then has as a parameter."""
     return "screen" in renderer.__annotations__
 
 
 def make_document(result: Any) -> Any:
-    """Return `result` as the plain data that its JSON document holds."""
+    """Return `result` as the plain data of its JSON document."""
     from evalstore.report.json_values import write_json_value
 
     return (find_renderer(result, "document") or write_json_value)(result)
@@ -104,8 +101,7 @@ def render(
 ) -> str:
     """Return `result` as text in a format: `json`, one of its own module, or one of `FORMATS`.
 
-    `locate` maps a file's name to its path from the root of the repository, by which CI systems
-    know it.
+    `locate` maps a file's name to its path from the root of the repository, which CI systems need.
     """
     renderer = find_renderer(result, format)
     if format in FORMATS and renderer is None:
@@ -136,7 +132,7 @@ def _write_frame(value: Any) -> str:
 
 
 def _write_text(value: Any) -> str:
-    # A part of a result, which no command prints by itself, is shown as Python does.
+    # A part of a result that no command prints by itself is shown as Python shows it.
     has_text = find_renderer(value, "text") is not None
     return render(value, "text").rstrip("\n") if has_text else repr(value)
 

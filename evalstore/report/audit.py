@@ -1,7 +1,4 @@
-"""Renders an audit as text and JSON.
-
-First comes the answer, then the factors and lines that add up to it.
-"""
+"""Renders an audit as text and JSON: the answer, then the factors and lines that add up to it."""
 
 from __future__ import annotations
 
@@ -31,14 +28,14 @@ from evalstore.report.text_layout import (
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
-_WIDTH = 80  # of the terminal that the numbers of lines are for
-_MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
+_WIDTH = 80  # of the terminal for which lines are counted
+_MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # in the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
 _ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
-_EDIT_MARGIN = 4  # the column where an edit begins, below the name of who made it
-_EDIT_WORDS, _NOTE_WORDS = 13, 6  # the columns where the words of an edit and of a note go on
+_EDIT_MARGIN = 4  # the column where an edit begins, below its author's name
+_EDIT_WORDS, _NOTE_WORDS = 13, 6  # the columns where the words of an edit and of a note continue
 _MESSAGE = 160
 _SHORT_PIN = len("git:") + 7
 _DEFINITIONS = frozenset({FactorName.RUBRIC, FactorName.JUDGE, FactorName.DATASET})
@@ -52,9 +49,9 @@ def text(
 
     Points are hundredths.
 
-    `slices` is a table of its own and `results` are the answers to conditions, a line each. With
-    --verbose also how sure each share is, and which questions it moved most; without, all of it has
-    at most 20 lines at 80 columns.
+    `slices` is a separate table, and `results` are the answers to conditions, one per line.
+    --verbose also shows how sure each share is, and which questions it moved most; without it,
+    everything has at most 20 lines at 80 columns.
     """
     head = _write_head(audit, screen)
     verdict = [*results, *_write_verdict(audit, screen)]
@@ -78,7 +75,7 @@ def document(audit: Audit) -> dict[str, Any]:
         **select_json_keys(audit, "sentence delta passes_delta a b common"),
         "common_scores": select_json_keys(audit, "a=common_a b=common_b"),
         **select_json_keys(audit, "factors lines"),
-        # At the root as well, where the first version had them.
+        # Also at the root, where the first version had them.
         **select_json_keys(audit.lines, "mix=mix.score not_reproduced=not_reproduced.score"),
         "own": {**write_json_value(audit.own), "as_zero": write_json_value(audit.own_as_zero)},
         **select_json_keys(
@@ -92,9 +89,9 @@ def document(audit: Audit) -> dict[str, Any]:
 
 
 def _write_head(audit: Audit, screen: Screen) -> list[str]:
-    """Return what moved the score, and if the outputs are better.
+    """Return what moved the score, and whether the outputs are better.
 
-    A long sentence is cut between its claims.
+    A long sentence is broken between its claims.
     """
     whole = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
     room = _MOST_SENTENCE * max(screen.width, _WIDTH) * 9 // 10
@@ -105,12 +102,12 @@ def _write_head(audit: Audit, screen: Screen) -> list[str]:
 
 
 def _paint_answer(answer: str, screen: Screen) -> list[str]:
-    """Return the lines of whether the outputs are better, each answer in its colour."""
+    """Return the lines on whether the outputs are better, each answer in its colour."""
     return [screen.paint_words(line, _ANSWERS) for line in screen.wrap(answer)]
 
 
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
-    """Return the shares in a line, the largest first, and again whether the outputs are better."""
+    """Return the shares on one line, largest first, and again whether the outputs are better."""
     shares = sorted(_list_shares(audit), key=lambda one: -abs(one[1]))
     listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares if share)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
@@ -121,7 +118,7 @@ def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
 
 
 def _order_factors(audit: Audit) -> list[Factor]:
-    """Return the factors that changed, the largest share first."""
+    """Return the factors that changed, largest share first."""
     changed = (factor for factor in audit.factors if factor.changed)
     return sorted(changed, key=lambda factor: (-abs(factor.share), -abs(factor.passes)))
 
@@ -149,9 +146,9 @@ def _list_shares(audit: Audit) -> Iterator[tuple[str, Fraction]]:
 
 
 def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
-    """Return the lines that lead from A's score to B's, the largest share first.
+    """Return the lines that lead from A's score to B's, largest share first.
 
-    Of more than `most` the last share one line; with --verbose each has its own.
+    Beyond `most`, the smallest shares are joined in one line; with --verbose each has its own.
     """
     rows = _list_rows(audit)
     if not screen.whole and len(rows) > most:
@@ -172,7 +169,7 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
 
 
 def _list_rows(audit: Audit) -> list[_Row]:
-    """Return a row for each factor that changed and each line, the largest share first."""
+    """Return a row for each factor that changed and each line, largest share first."""
     lines = audit.lines
     about = {
         "mix": _describe_mix(lines),
@@ -193,7 +190,7 @@ def _write_factor_row(factor: Factor, common: int) -> _Row:
 
 
 def _join_rows(rows: Sequence[_Row]) -> _Row:
-    """Return one row for several: the sums of their effects."""
+    """Return one row for several, with the sums of their effects."""
     score = sum((one.score for one in rows), Fraction(0))
     passes = sum((one.passes for one in rows), Fraction(0))
     return _Row(f"{len(rows)} others", score, passes, "", "")
@@ -204,10 +201,10 @@ def _list_side_cells(
 ) -> tuple[str, ...]:
     """Return the row of one run.
 
-    The coverage of its mean is in it where that of either run is not whole. `is_named`: its prompt
-    is in it, because the other run has another.
+    It has the coverage of its mean unless both runs are complete. `is_named` adds its prompt,
+    because the other run has a different one.
     """
-    # Of a run without a score these are what the rest comes to.
+    # For a run without a score, these are the values of its graded rest.
     around = "({})" if side.ungraded else "{}"
     means = (around.format(format_percent(mean)) for mean in (side.score, side.passes))
     prompt = f", {name_prompt(side.prompt)}" if is_named else ""
@@ -217,13 +214,13 @@ def _list_side_cells(
 
 
 def describe_side(about: str, side: RunSide) -> str:
-    """Return what a run was made from and the coverage of its mean, where it is known."""
+    """Return what a run was made from and, if known, the coverage of its mean."""
     coverage = f", {side.coverage}" if side.coverage.asked else ""
     return f"{make_excerpt(about, _NAME_WIDTH)}{coverage}"
 
 
 def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
-    """Return the edits that moved most with their people, and what else to know.
+    """Return the edits that moved most with their authors, and what else to know.
 
     It takes at most `room` lines.
     """
@@ -245,9 +242,9 @@ def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
 
 
 def _cut_lines(lines: Sequence[str], most: int, width: int, *, inner: int) -> list[str]:
-    """Return the first lines, and a mark where one goes on.
+    """Return the first lines, with a mark where one continues.
 
-    A name whose edits are all left out is left out, too.
+    If all edits of a name are left out, so is the name.
     """
     shown, rest = [*lines[:most]], lines[most:]
     if not shown or not rest:
@@ -284,7 +281,7 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
         low, high = map(format_points, factor.order)
         about.append(f"{low} to {high} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
-        # What was estimated by anchors is tested against them.
+        # A share estimated by anchors is tested against them.
         test = (
             "Welch"
             if factor.anchors and not OWN_FACTORS.isdisjoint(factor.members)
@@ -349,8 +346,8 @@ def _format_origin(origin: Origin) -> str:
 
 
 def _name_people(origin: Origin) -> str:
-    """Return who made an edit, when, and in which artifact."""
-    # A question that another rubric grades was given its pin.
+    """Name who made an edit, when, and in which artifact."""
+    # A question that got another rubric had its pin changed.
     pins = f": {origin.old} → {origin.new}" if "@" in origin.old and "@" in origin.new else ""
     return (
         f"{describe_origin(origin)} ({origin.ref}{pins})".lstrip()
@@ -370,23 +367,23 @@ def _list_rest(audit: Audit, screen: Screen) -> list[str]:
 
 
 def _list_warnings(audit: Audit, screen: Screen) -> list[str]:
-    """Return what a reader must know next to the shares: failures, drift, the price, and notes."""
+    """Return what to know next to the shares: failures, drift, the price, and notes."""
     lines = screen.wrap(*_format_failures(audit.lines), *_format_price(audit))
     if audit.drift:
         lines.append(f"{count_noun(len(audit.drift), 'recorded result')} not reproduced:")
     for drift in audit.drift[:_MOST_EDITS]:
         place = f"{drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}"
         lines.append(f"  {place}: {make_excerpt(drift.what, 60)}")
-    # What the answer says is not said again.
+    # Nothing that the answer says is repeated.
     asides = {one.lower() for one in audit.asides}
     notes = (f"note: {note}" for note in audit.notes if note.lower() not in asides)
     return [*lines, *screen.wrap(*notes, inner=" " * _NOTE_WORDS)]
 
 
 def list_facts(audit: Audit) -> Iterator[str]:
-    """Yield what is said below the waterfall, a sentence or so each.
+    """Yield what is said below the waterfall, about a sentence each.
 
-    These are verdicts, the own share, the price and notes.
+    These are verdicts, the outputs' own share, the price and notes.
     """
     yield from _format_verdicts(audit)
     yield from _format_own(audit)
@@ -396,7 +393,7 @@ def list_facts(audit: Audit) -> Iterator[str]:
 
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
-    # Only of what was sampled can chance be asked.
+    # Chance is a question only for sampled outputs.
     has_edits = any(
         factor.flipped and _DEFINITIONS.issuperset(factor.members) for factor in audit.factors
     )

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
 
-_LINES = 40  # of an answer, side by side
+_LINES = 40  # of an answer when shown side by side
 _END_MARKS = str.maketrans({"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "·"})
 _HEAD = ("output", "under", "score", "verdict", "graded by", "")
 
 
 def text(view: QuestionView, screen: Screen = PAPER) -> str:
-    """Return the four cells, what each check says in them, and the answers side by side."""
+    """Return the four cells, what each check says in them, and both answers side by side."""
     return join_blocks(
         f"question {make_printable(view.id)}",
         screen.wrap(_describe_asked(*view.asked), inner="  "),
@@ -49,7 +49,7 @@ def markdown(view: QuestionView) -> str:
 
 
 def html(view: QuestionView) -> str:
-    """Return the same as a page of its own."""
+    """Return the same as a page."""
     from evalstore.report.pages.moved import write_page
 
     return write_page(view, [*_list_notes(view)])
@@ -88,7 +88,7 @@ def _write_cell(cell: QuestionCell) -> dict[str, Any]:
 
 
 def _describe_asked(old: str, new: str) -> str:
-    """Return what was asked; where that is not the same, how it changed, word by word."""
+    """Return what was asked; if that differs, how it changed, word by word."""
     if old == new:
         return f"asked: {make_printable(_show_end(new))}"
     if old.split() == new.split():
@@ -98,7 +98,7 @@ def _describe_asked(old: str, new: str) -> str:
 
 
 def _show_end(text: str) -> str:
-    """Return a text whose white space at the end can be seen.
+    """Return a text whose trailing white space is visible.
 
     It shows `⏎` for a newline and `·` for a blank.
     """
@@ -141,7 +141,10 @@ def _list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | 
 
 
 def _fold_answer(answer: str, width: int) -> list[str]:
-    """Return an answer in lines of at most `width` characters; one empty line for an empty one."""
+    """Return an answer in lines of at most `width` characters.
+
+    An empty answer is one empty line.
+    """
     lines = map(make_printable, answer.splitlines() or [""])
     return [piece for line in lines for piece in wrap(line, width) or [""]]
 
@@ -161,7 +164,7 @@ def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
 
 
 def _join_samples(row: GradedRow) -> str:
-    """Return the text of an answer; of several samples all, each below its number."""
+    """Return the text of an answer; for several samples all texts, each below its number."""
     texts = [one.output.text for one in row.outputs]
     numbered = (f"sample {number}:\n{text}" for number, text in enumerate(texts, 1))
     return "\n\n".join(numbered) if len(texts) > 1 else texts[0]

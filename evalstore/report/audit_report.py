@@ -52,10 +52,7 @@ def document(report: AuditReport) -> dict[str, Any]:
 
 
 def markdown(report: AuditReport) -> str:
-    """Return a comment for a pull request.
-
-    It has the answer, conditions, the waterfall, edits, and their people.
-    """
+    """Return a pull request comment: answer, conditions, waterfall, edits and their authors."""
     audit, slices = report.audit, _tabulate_slices(report.audit)
     edits = list(_list_moving_causes(audit))
     rows = list(map(_list_edit_cells, edits[:_MOST_EDITS]))
@@ -75,9 +72,9 @@ def markdown(report: AuditReport) -> str:
 
 
 def html(report: AuditReport, links: Mapping[str, str] | None = None, trail: str = "") -> str:
-    """Return a page of its own: the same with bars, filters, and every moved question in full.
+    """Return a page: the same with bars, filters, and every moved question in full.
 
-    `links` lead to the pages of steps between two releases, `trail` to the site of the page.
+    `links` lead to the pages of the steps between two releases, `trail` to the page's site.
     """
     from evalstore.report.pages.audit import write_page
 
@@ -90,7 +87,7 @@ def html(report: AuditReport, links: Mapping[str, str] | None = None, trail: str
 
 
 def format_results(results: Sequence[ConditionResult], screen: Screen) -> list[str]:
-    """Return the answers to conditions in lines, each answer in its colour."""
+    """Return the answers to conditions as lines, each answer in its colour."""
     return [
         screen.paint_words(line, _ANSWERS) for line in screen.wrap(*map(describe_result, results))
     ]
@@ -104,9 +101,9 @@ def describe_result(result: ConditionResult) -> str:
 
 
 def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
-    """Return the table of slices, its head first.
+    """Return the table of slices, headings first.
 
-    Columns that no row fills are left out: slices of checks have no p.
+    Empty columns are left out: slices of checks have no p.
     """
     rows = [*_list_slices(audit)]
     filled = [at for at in range(len(_SLICE_HEAD)) if any(row[at] for row in rows)]

@@ -31,13 +31,10 @@ _HEAD = ("version", "score", "", "passes", "commit", "date", "author", "subject"
 
 
 def text(bisection: Bisection, screen: Screen = PAPER) -> str:
-    """Return the answer in a sentence, and a line for each change point.
-
-    A line has the commit and its author.
-    """
+    """Return the answer in a sentence, and a line for each change point with commit and author."""
     rows = [row for point in bisection.points for row in _point_rows(point)]
     lines = format_columns([_HEAD, *rows]).split("\n") if rows else []
-    # The subject is the column that a narrow screen does without.
+    # A narrow screen drops the subject column.
     if lines and max(map(len, lines)) > screen.width:
         lines = format_columns([row[:-1] for row in (_HEAD, *rows)]).split("\n")
     lines = [screen.paint(Part.QUIET, line) for line in lines[:1]] + [
@@ -77,7 +74,7 @@ def _write_end(version: str, totals: RunTotals) -> dict[str, Any]:
 def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     """Yield a row for a change point with its commit.
 
-    Where several commits made it, a row for each is below.
+    If several commits made it, each has a row below.
     """
     label, over = point.version or "unreleased", point.passed_over
     if over:

@@ -31,7 +31,7 @@ _HEAD = ("part", "version", "commit", "date", "author", "subject")
 def text(blame: Blame, screen: Screen = PAPER) -> str:
     """Return a line for each part.
 
-    It has the value, and the version, commit, date and author of its last change.
+    It has the value, and the version, commit, date and author of the last change.
     """
     rows: list[tuple[str, ...]] = []
     for part in blame.parts:
@@ -48,7 +48,7 @@ def text(blame: Blame, screen: Screen = PAPER) -> str:
 
 
 def markdown(blame: Blame) -> str:
-    """Return a table, as a pull request shows it."""
+    """Return a table for a pull request."""
     rows = ((_describe(part), *_origin_cells(part.origin)) for part in blame.parts)
     return "\n".join(
         [f"### evalstore blame\n\n{format_code(blame.resolved.ref)}\n", *format_table(_HEAD, rows)]
@@ -56,7 +56,7 @@ def markdown(blame: Blame) -> str:
 
 
 def _measure_columns(rows: Sequence[Sequence[str]]) -> int:
-    """Return how wide the columns are together, with the gap behind each."""
+    """Return the total width of the columns, including the gap after each."""
     columns = zip(*rows, strict=True)
     return sum(max(len(make_printable(cell)) for cell in one) + _GAP for one in columns)
 
@@ -101,9 +101,9 @@ def _origin_cells(origin: PartOrigin) -> tuple[str, ...]:
 
 
 def describe_origin(origin: Origin) -> str:
-    """Return `Bob 7100681 2026-09-12, released in 2.0.0 by Releasebot`; "" where nothing is known.
+    """Return `Bob 7100681 2026-09-12, released in 2.0.0 by Releasebot`; "" if nothing is known.
 
-    A releaser who is the author as well is named once.
+    If the author made the release, too, the name appears once.
     """
     releaser = f" by {origin.released_by}" if origin.released_by != origin.author else ""
     release = f"released in {origin.released_in}{releaser}" if origin.released_in else ""

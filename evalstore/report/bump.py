@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalstore.release.transactions.journal import ReleasedVersion
 
 _COMMIT_LENGTH = 12  # characters of a commit id
-_LINES_PER_PIN = 4  # lines of text about one artifact that others pin
+_LINES_PER_PIN = 4  # lines about one artifact that others pin
 
 
 def text(result: Released, screen: Screen = PAPER) -> str:
@@ -152,7 +152,7 @@ def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) 
     if would:
         verb = "would mean"
     sentence = f"{subject} {verb} {version.ref} from now on, by a floating pin ({version.bump})"
-    if version.bump is Bump.MAJOR:  # until then `status --check` answers 1
+    if version.bump is Bump.MAJOR:  # until then `status --check` exits with 1
         sentence += ": pin it there, or write the next major version there"
     return "\n".join([*screen.wrap(sentence), _format_names(version.by, screen)])
 

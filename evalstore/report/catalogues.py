@@ -1,4 +1,4 @@
-"""Renders what `explain` lists, the rules, the topics and the schemas, and one schema as it is."""
+"""Renders what `explain` lists (rules, topics and schemas), and a single schema as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SORTS = {"file": "Files", "kind": "Kinds of check"}
 
 
 def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
-    """Return a line a rule, and the number of the set."""
+    """Return a line per rule, and the number of the rule set."""
     head, *lines = wrap_columns([_HEAD, *map(_rule_row, catalogue.rules)], screen.width)
     table = "\n".join(
         [screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)]
@@ -41,7 +41,7 @@ def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
 
 
 def text_schema(file: SchemaFile) -> str:
-    """Return the schema as JSON: what an editor reads."""
+    """Return the schema as JSON, as editors read it."""
     return json.dumps(file.document, indent=2)
 
 
@@ -51,7 +51,7 @@ def document_schema(file: SchemaFile) -> Any:
 
 
 def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
-    """Return a line for each file and kind of check, and how the others are found."""
+    """Return a line for each kind of file and check, and how to find the rest."""
     lines: list[str] = []
     for sort, title in _SORTS.items():
         topics = [topic for topic in listed.topics if topic.sort == sort]

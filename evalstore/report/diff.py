@@ -49,17 +49,17 @@ _MARGIN = " " * 7
 _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _CHILDREN = 8
-_MANY = 12  # findings that no screen shows at once
+_MANY = 12  # more findings than fit a screen
 _ORIGIN = "x_source"
-_ALIKE = 3  # findings that are one block
-# Rules whose messages begin with a name and repeat the text.
+_ALIKE = 3  # findings that form one block
+# Rules whose messages begin with a name and contain the text.
 _SUBJECT_FIRST = (
     "check-",
     "phrase-",
     "metadata-",
 )
 _MORE = "--verbose shows each in full: why, what shows it, and how to accept it"
-_INSTANCE = 9  # characters before a finding that is a line of a block
+_INSTANCE = 9  # characters before a finding that is one line of a block
 _GONE, _COME = re.compile(r"\[-.*?-\]", re.DOTALL), re.compile(r"\{\+.*?\+\}", re.DOTALL)
 _LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
 _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
@@ -68,7 +68,7 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, major first, and the bump that they need.
 
-    Many findings have a summary first.
+    Many findings get a summary first.
     """
     head = screen.paint(
         Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}"
@@ -88,14 +88,14 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
 
 
 def html(diff: Diff) -> str:
-    """Return the same as a page of its own, with every change in full."""
+    """Return the same as a page, with every change in full."""
     from evalstore.report.pages.diff import write_page
 
     return write_page(diff)
 
 
 def _format_examples(effect: ExampleEffect, screen: Screen) -> list[str]:
-    """Return how many examples a change turns, and a line for each of them."""
+    """Return how many examples a change turns, and a line for each."""
     part = Part.MAJOR if any(not one.met for one in effect.turned) else Part.HEAD
     rows = screen.wrap(*map(describe_turned, effect.turned), lead="  ", inner="    ")
     return [*screen.wrap(summarize_examples(effect), part=part), *screen.shorten_list(rows)]
@@ -115,7 +115,7 @@ def _format_measurement(measurement: RunMeasurement, screen: Screen) -> list[str
 
 
 def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
-    """Return what judges said in old and new words, and the first flips.
+    """Return what judges said under old and new wording, and the first flips.
 
     The sentence is wrapped, and each flip has a line.
     """
@@ -138,10 +138,7 @@ def _format_overview(diff: Diff, screen: Screen) -> list[str]:
 def format_finding(
     finding: DiffFinding, screen: Screen, *, can_accept: bool, ask: str = ""
 ) -> Iterator[str]:
-    """Yield the lines of one finding.
-
-    They are its headline, its place, what changed, and what may be done.
-    """
+    """Yield the lines of one finding: headline, place, what changed, and what can be done."""
     yield from _paint_level(finding.level, finding.message, screen)
     about = f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}"
     yield from screen.wrap(about, lead=_MARGIN, inner=_MARGIN * 2, part=Part.QUIET)
@@ -159,7 +156,7 @@ def format_finding(
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
     """Yield one or two findings in full.
 
-    Of more, each has a line, and alike ones of a rule are one block.
+    With more, each has a line, and similar ones of a rule form one block.
     """
     ordered = sort_by_level(diff.findings)
     notes = [finding for finding in ordered if _is_note(finding) and not screen.whole]
@@ -183,7 +180,7 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
 
 
 def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
-    """Yield one finding in a line: what changed and where, and where scores can go."""
+    """Yield one finding on a line: what changed and where, and which way scores can go."""
     effect = describe_movement(finding)
     certainty = "" if finding.is_certain else " (possible)"
     adjusted = "".join(f"; {label} {sentence}" for label, sentence in describe_adjustments(finding))
@@ -194,12 +191,12 @@ def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
 
 
 def _is_note(finding: DiffFinding) -> bool:
-    """Whether only people read what changed: a title, or where an artifact came from."""
+    """Whether only people read what changed: a title, or the origin of an artifact."""
     return finding.rule == "metadata-changed" and not finding.adjusted
 
 
 def _format_notes(notes: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
-    """Yield one note in a line, and of more how many they are, and under which keys."""
+    """Yield a single note on a line; for more, their number and the keys that they are under."""
     if len(notes) == 1 and _find_note_key(notes[0]) != _ORIGIN:
         yield from _format_brief(notes[0], screen)
         return
@@ -227,7 +224,7 @@ def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
 
 
 def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Iterator[str]:
-    """Yield what holds of all findings of a group once, then a line for each of them."""
+    """Yield once what holds for all findings of a group, then a line for each."""
     first, subjects = group[0], {finding.message.partition(" ")[0] for finding in group}
     owner = (
         f" of {first.message.partition(' ')[0]}"
@@ -238,7 +235,7 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Ite
         first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen
     )
     for label, sentence in describe_finding(first, can_accept=False, ask=ask):
-        if label == SUPPOSED:  # of one of them alone
+        if label == SUPPOSED:  # for one of them alone
             continue
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
@@ -248,9 +245,9 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Ite
 
 
 def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -> str:
-    """Return what changed and its line.
+    """Return what changed, and its line.
 
-    Of a reworded text it is how its words differ, in a line where that fits.
+    For a reworded text, that is how its words differ, on one line if it fits.
     """
     place = finding.new or finding.old
     line = f"line {place.line}" if place and place.line else ""
@@ -277,7 +274,7 @@ def _begins_with_name(finding: DiffFinding) -> bool:
 
 
 def _paint_words(lines: Iterable[str], screen: Screen) -> list[str]:
-    """Return lines with old and new words in their colours; an edit may go on in the next line."""
+    """Return lines with old and new words in their colours; an edit may span lines."""
     text = _GONE.sub(lambda found: _paint_each(Part.OLD, found[0], screen), "\n".join(lines))
     return _COME.sub(lambda found: _paint_each(Part.NEW, found[0], screen), text).split("\n")
 
@@ -287,7 +284,7 @@ def _paint_each(part: Part, text: str, screen: Screen) -> str:
 
 
 def _paint_level(level: Bump, sentence: str, screen: Screen, margin: str = "") -> Iterator[str]:
-    """Yield a sentence behind its level, wrapped, the level in its colour."""
+    """Yield a sentence after its coloured level, wrapped."""
     word = (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
     first, *rest = _paint_words(_wrap_line(f"{word}  {sentence}", screen, margin), screen)
     yield margin + screen.paint(_LEVELS.get(level), word) + first[len(margin + word) :]
@@ -316,7 +313,7 @@ def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)
 
 
 def text_store(result: StoreDiff, screen: Screen = PAPER) -> str:
-    """Return each change of a store below a line, what is new, gone or broken, and their counts."""
+    """Return a store's changes, one per line, what is new, gone or broken, and their counts."""
     rule = screen.paint(Part.QUIET, "─" * min(screen.width, PAPER.width))
     blocks = [text(diff, screen) for diff in result.diffs]
     rest = screen.wrap(*_list_others(result))
@@ -325,7 +322,7 @@ def text_store(result: StoreDiff, screen: Screen = PAPER) -> str:
 
 
 def html_store(result: StoreDiff) -> str:
-    """Return all changes of a store as a page of its own, each in full."""
+    """Return all changes of a store as a page, each in full."""
     from evalstore.report.pages.diff import write_store_page
 
     return write_store_page(result.diffs, summarize_store(result), [*_list_others(result)])
@@ -342,7 +339,7 @@ def _list_others(result: StoreDiff) -> Iterator[str]:
 
 
 def list_uncompared(result: StoreDiff) -> Iterator[str]:
-    """Yield a sentence for each artifact that has no two versions to compare.
+    """Yield a sentence for each artifact without two versions to compare.
 
     It was never released, or is gone.
     """

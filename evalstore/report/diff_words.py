@@ -1,6 +1,6 @@
 """Words a comparison.
 
-It says where scores can go, how that is known, what shows it, and the bump it needs.
+It says which way scores can go, how that is known, which output shows it, and the bump needed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VERDICTS = {
 _NEXT_ASK = "evalstore diff REF --ask 30 --run RUN"
 SUPPOSED = "possible"  # the label of an output that moves if judges answer two wordings differently
 _PERCENT = 100
-_SEVERAL = 2  # findings, of which each speaks of itself alone
+_SEVERAL = 2  # findings from which on there is a total
 _SCORE_DECIMALS = 4  # of a score in a line of text
 _ID_LIMIT = 40
 _ODD_LETTERS = 3  # that are named
@@ -59,7 +59,7 @@ _ASKED_KEYS = frozenset({"id", "input"})  # of a question, which no check reads
 
 
 def describe_other_causes(diff: Diff) -> Iterator[str]:
-    """Yield a sentence on why no release is possible, and on what else may move scores."""
+    """Yield sentences on why no release is possible, and on what else may move scores."""
     if diff.refused:
         yield f"This cannot be released: {diff.refused}"
     yield from map(describe_moved_reference, diff.notes)
@@ -67,12 +67,12 @@ def describe_other_causes(diff: Diff) -> Iterator[str]:
 
 
 def describe_moved_reference(note: str) -> str:
-    """Return the sentence on a reference that means another version than at the release."""
+    """Return the sentence on a reference that has changed its meaning since the release."""
     return f"But scores may move, which the next bump takes into account: {note}"
 
 
 def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
-    """Yield what changed a finding's level from its rule's own: a label, and a sentence."""
+    """Yield what changed a finding's level from its rule's default: a label, and a sentence."""
     if finding.overridden:
         yield "override", f"from {finding.level_before} by {finding.overridden} in evalstore.yaml"
     if acceptance := finding.accepted:
@@ -88,7 +88,7 @@ def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
 
 
 def can_accept_changes(diff: Diff) -> bool:
-    """Whether the changes of a comparison can be accepted: those of the working tree only."""
+    """Whether the changes of a comparison can be accepted: only those of the working tree can."""
     return (diff.new.ref or "").endswith("@worktree")
 
 
@@ -97,8 +97,8 @@ def describe_finding(
 ) -> Iterator[tuple[str, str]]:
     """Yield the labels and sentences about a finding.
 
-    With `can_accept` the command that accepts it is among them. `ask` is the command that asks
-    judges, where it is known.
+    With `can_accept`, these include the command that accepts it. `ask` is the command that asks
+    judges, if known.
     """
     yield from describe_adjustments(finding)
     certainty = _CERTAINTY[finding.certainty]
@@ -106,7 +106,7 @@ def describe_finding(
     if effect:
         yield "moves", f"{effect} ({certainty})"
     yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
-    # Of other words only replies show what they move; a witness says how far that can be.
+    # Only replies show what a new wording moves; a witness says how far that can go.
     if finding.witness and not (finding.can_be_asked and not finding.is_certain):
         yield "shown by", _describe_witness(finding.witness)
     elif finding.can_be_asked:
@@ -121,7 +121,7 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
     """Return the old and new value, on one line or as compared lines.
 
     It is empty if the message has both. A patch moves no score and needs no review line by line, so
-    only an exchange of one line is shown.
+    only a one-line exchange is shown.
     """
     sides = (finding.before, finding.after)
     if is_reworded(*sides):
@@ -141,17 +141,17 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
 
 
 def write_step(ref: str | None, old: object, new: object) -> str:
-    """Return the two sides of a step as `evalstore diff` reads them."""
+    """Return the two sides of a step in the form that `evalstore diff` reads."""
     return f"{ref}@{old} {ref}@{new}"
 
 
 def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
-    """Return findings from major to patch, each level in its order."""
+    """Return findings from major to patch, keeping their order within a level."""
     return sorted(findings, key=lambda finding: finding.level, reverse=True)
 
 
 def describe_movement(effect: DiffFinding | TotalEffect) -> str:
-    """Return in words where scores and verdicts can go, and how far; empty where they stay."""
+    """Return which way and how far scores and verdicts can move; empty if they stay."""
     score, verdict = str(effect.direction), str(effect.verdict_direction)
     return (
         f"{_SCORES[score]}{_describe_bound(effect)}"
@@ -172,19 +172,19 @@ def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
 def describe_total(diff: Diff) -> str:
     """Return in a sentence what all changes do together.
 
-    It is empty for one change, or if none moves a score.
+    It is empty for a single change, or if none moves a score.
     """
     if len(diff.findings) < _SEVERAL or not any(map(describe_movement, diff.findings)):
         return ""
     effect = describe_movement(diff.total) or "no score and no verdict moves"
-    # What is supposed of statements is read with each of them.
+    # Assumptions about statements are read with each statement.
     witness = diff.total.witness
     shown = f"; {_describe_witness(witness)}" if witness and not witness.supposed else ""
     return f"Together: {effect}{shown}"
 
 
 def describe_places(finding: DiffFinding) -> str:
-    """Return in words where a change stands on both sides."""
+    """Return where a change is on both sides, in words."""
     old, new = finding.old, finding.new
     if old and new:
         if not _is_same_file(old, new):
@@ -217,7 +217,7 @@ def summary(diff: Diff) -> str:
 def _count_level(level: Bump, findings: Iterable[DiffFinding]) -> str:
     """Return how many findings have a level.
 
-    It says how many of these only a judge's replies can tell.
+    It says how many of them only judges' replies can decide.
     """
     counts = Counter(finding.is_certain for finding in findings if finding.level is level)
     certain, possible = counts[True], counts[False]
@@ -226,12 +226,12 @@ def _count_level(level: Bump, findings: Iterable[DiffFinding]) -> str:
 
 
 def summarize_measurement(measurement: RunMeasurement) -> str:
-    """Return how many outputs of a run move, in a sentence."""
+    """Return in a sentence how many outputs of a run move."""
     return f"{measurement.run}: {_measurement_sentence(measurement)}"
 
 
 def describe_asked(asked: AskedChange) -> str:
-    """Return what judges said of stored outputs in old and new words, and what may be concluded."""
+    """Return what judges said about stored outputs under both wordings, and what that shows."""
     return (
         f"Judges asked about outputs of {make_printable(asked.run)}: "
         f"{'. '.join(_list_answer_sentences(asked))}"
@@ -261,7 +261,7 @@ def _describe_chance(asked: AskedChange) -> str:
 
 
 def describe_flip(flip: FlippedVerdict) -> tuple[str, ...]:
-    """Return the cells of a verdict that flips.
+    """Return the cells of a flipped verdict.
 
     They are its question, both scores, both verdicts, and the check that asks.
     """
@@ -304,13 +304,13 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
 
 
 def _name_odd_letters(text: str) -> str:
-    """Return which characters of a text are not what they look like; empty where all are."""
+    """Return which characters of a text are not what they look like; empty if there are none."""
     odd = list_odd_letters(text)[:_ODD_LETTERS]
     return f" with {join_names(map(name_letter, odd))}" if odd else ""
 
 
 def _describe_question(row: Mapping[str, Any] | None) -> str:
-    """Return what a question says beside its input."""
+    """Return what a question contains besides its input."""
     parts = {key: value for key, value in (row or {}).items() if key not in _ASKED_KEYS}
     return make_excerpt(
         ", ".join(f"{key} {write_canonical(value)}" for key, value in parts.items()), _QUOTE_LIMIT
@@ -322,7 +322,7 @@ def _describe_grade(score: Fraction | None, verdict: Verdict) -> str:
 
 
 def summarize_examples(effect: ExampleEffect) -> str:
-    """Return how many examples a change turns, in a sentence."""
+    """Return in a sentence how many examples a change turns."""
     turned, known = len(effect.turned), effect.total - effect.ungraded
     parts: list[str] = []
     if known:
@@ -335,7 +335,7 @@ def summarize_examples(effect: ExampleEffect) -> str:
 
 
 def describe_turned(one: TurnedExample) -> str:
-    """Return an example with its place, and what became of it."""
+    """Return an example with its place and its new result."""
     where = _format_line(one.place) if one.place else one.pointer
     old = _describe_verdict(one.old_verdict, one.old_score)
     new = _describe_verdict(one.new_verdict, one.new_score)
@@ -350,7 +350,7 @@ def _describe_verdict(verdict: Verdict, score: Fraction | None) -> str:
 
 
 def _describe_judgements(witness: Witness) -> str:
-    """Return under which scores of judges that is so.
+    """Return which scores of judges a witness supposes.
 
     It also says how far the score moves whatever they are.
     """
@@ -379,7 +379,7 @@ def _repository_path(place: Place) -> str:
 
 
 def _is_same_file(old: Place, new: Place) -> bool:
-    """Whether two places are in one file, which git names from the top of its repository."""
+    """Whether two places are in the same file; git names files from the top of the repository."""
     one, other = _repository_path(old), _repository_path(new)
     return one == other or (other == new.file and one.endswith(f"/{other}"))
 
@@ -428,9 +428,9 @@ def _shift_clause(shift: Fraction | None) -> str:
 
 
 def describe_example(example: MovedOutput) -> tuple[str, ...]:
-    """Return the cells of an output that moved.
+    """Return the cells of a moved output.
 
-    They are its question, its scores, its verdicts where both are known, and its line.
+    They are its question, its scores, its verdicts if both are known, and its line.
     """
     old, new = example.old_verdict, example.new_verdict
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"

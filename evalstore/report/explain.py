@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _LABEL = 10
-_TOPICS, _PLACES = 3, 4  # blocks of keys of one name, and the places that a block names
+_TOPICS, _PLACES = 3, 4  # blocks for keys of the same name, and the places that a block names
 _FILES = {
     **{str(kind): f"{kind.folder}/<id>.yaml" for kind in Kind},
     "settings": "evalstore.yaml",
@@ -37,7 +37,7 @@ _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR
 
 
 def text(explanation: Explanation, screen: Screen = PAPER) -> str:
-    """Return a block for the change, for each rule, and for all topics that say the same."""
+    """Return a block for the change, for each rule, and for topics that say the same."""
     shown = explanation.topics if screen.whole else explanation.topics[:_TOPICS]
     more = len(explanation.topics) - len(shown)
     return join_blocks(
@@ -146,7 +146,7 @@ def _format_rule(rule: ExplainedRule, screen: Screen) -> Iterator[str]:
 
 
 def _format_labelled(sentences: Iterable[tuple[str, str]], screen: Screen) -> Iterator[str]:
-    """Yield each sentence that says something beside its label."""
+    """Yield each sentence with its label, if it says more than the label."""
     for label, sentence in sentences:
         lead = f"  {label.ljust(_LABEL)}"
         yield from screen.wrap(sentence, lead=lead, inner=" " * len(lead))

@@ -1,7 +1,4 @@
-"""Renders findings of validation and of releases as text.
-
-Each has the source line that it is about.
-"""
+"""Renders findings of validation and of releases as text, each with its source line."""
 
 from __future__ import annotations
 
@@ -27,10 +24,10 @@ from evalstore.text import count_noun, make_printable
 if TYPE_CHECKING:
     from evalstore.release.integrity.verify import Verification
 
-_SECRET = "secret-written"  # its line is not shown again, in a log that others read
+_SECRET = "secret-written"  # its line is not shown in a log that others read
 _UNCHANGED = "all unchanged since their release"
 _INDENT = "    "
-_MANY = 12  # findings that no screen shows at once
+_MANY = 12  # more findings than fit a screen
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number and what it counts on one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
@@ -55,13 +52,13 @@ def summary(result: Findings) -> str:
 
 
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
-    """Return findings in blocks, one a file; empty without any."""
+    """Return findings in blocks, one per file; empty if there are none."""
     files = groupby(findings, key=lambda finding: finding.file)
     return join_blocks(*(_format_group(list(group), screen) for _, group in files))
 
 
 def count_by_severity(findings: Sequence[Finding]) -> str:
-    """Return how many findings there are, and how severe they are."""
+    """Return how many findings there are, by severity."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [
@@ -71,14 +68,14 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
 
 
 def _count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
-    """Return how often each rule found something, the most frequent first."""
+    """Return how often each rule found something, most frequent first."""
     counts = Counter(finding.rule for finding in findings).most_common()
     listing = ", ".join(f"{number:,}{_NO_BREAK}{rule}" for rule, number in counts)
     return [line.replace(_NO_BREAK, " ") for line in screen.wrap(listing, lead="  ")]
 
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
-    """Return a line for each mended place, and one that says whether scores can move by them."""
+    """Return a line for each mended place, and one on whether that can move scores."""
     if not mended:
         return []
     places = [f"fixed {Place(one.file, one.line, one.column)}" for one in mended]
@@ -94,10 +91,7 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
 
 
 def _format_group(findings: list[Finding], screen: Screen) -> Iterator[str]:
-    """Return the findings of a file.
-
-    Of those of one rule it shows the first, and how many more there are.
-    """
+    """Return the findings of a file: the first of each rule, and how many more there are."""
     counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
     shown = (
         findings
@@ -144,7 +138,7 @@ def text_verification(result: Verification, screen: Screen = PAPER) -> str:
 
 
 def summarize_verification(result: Verification) -> str:
-    """Return the numbers of what was checked, and of the findings."""
+    """Return how many things were checked, and how many findings there are."""
     counts = (
         (result.releases, "release"),
         (result.ledgers, "ledger"),

@@ -1,4 +1,4 @@
-"""Folds lines and commands to a width in columns, whatever their colours and wide characters."""
+"""Folds lines and commands to a width in columns, allowing for colours and wide characters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does
+# A command in a sentence ends at a punctuation mark, or at a word of prose. One word too many does
 # no harm.
 _PROSE = (
     "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|"
@@ -19,7 +19,7 @@ _GIT = (
     "rebase|remote|reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
-# Compiled when it is first used: most answers are not sentences.
+# Compiled on first use: most answers are not sentences.
 COMMAND = (
     rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! "
     rf"(?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
@@ -27,12 +27,12 @@ COMMAND = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _CHARACTER = re.compile(rf"{_COLOUR.pattern}|.", re.DOTALL)
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
-_ON = " \\"  # by which a shell reads the next line, too
+_ON = " \\"  # after which a shell, too, continues with the next line
 _WIDE = frozenset("WF")  # East Asian widths of two columns (UAX #11)
 
 
 def measure_columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes, whose colours take none."""
+    """Return how many terminal columns a text takes; its colours take none."""
     if text.isascii():
         return len(_COLOUR.sub("", text) if "\x1b" in text else text)
     return sum(map(_measure_character, _COLOUR.sub("", text)))
@@ -41,7 +41,7 @@ def measure_columns(text: str) -> int:
 def fold_command(command: str, width: int) -> list[str]:
     """Return a command in lines that can be pasted.
 
-    They have at most `width` columns, but no word of the command is cut.
+    They have at most `width` columns, except that no word is cut.
     """
     if measure_columns(command) <= width:
         return [command]
@@ -56,12 +56,12 @@ def fold_command(command: str, width: int) -> list[str]:
 
 
 def fold_text(text: str, width: int) -> str:
-    """Return a text with colours, in which no line takes more than `width` columns."""
+    """Return a coloured text in which no line takes more than `width` columns."""
     return "\n".join(part for line in text.split("\n") for part in _fold_line(line, width))
 
 
 def _fold_line(line: str, width: int) -> Iterator[str]:
-    """Yield a line in parts that fit, the later ones indented.
+    """Yield a line in parts that fit, all but the first indented.
 
     Only commands keep words that are too long.
     """

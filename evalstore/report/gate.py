@@ -1,4 +1,4 @@
-"""Renders what the gate says of a change, as text: the three results, then the answer."""
+"""Renders the gate's results for a change as text: the three results, then the answer."""
 
 from __future__ import annotations
 

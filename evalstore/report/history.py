@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
 
 
-_NAMED = 3  # checks in a sentence
+_NAMED = 3  # checks named in a sentence
 _EDITS = 5  # of a release
 _MARGIN = " " * 2
 
 
 _GAP = 2
-# Of a screen, at most this share is for names, and never less than so many characters.
+# The most of a screen's width, as a share, that names may take, and the least in characters.
 _SHARE, _NAME, _LONG_NAME = 2, 32, 200
-_MARK = "*"  # behind the cell that the run recorded
+_MARK = "*"  # after the cell that the run recorded
 _pick_score, _pick_pass_rate = attrgetter("score"), attrgetter("pass_rate")
 
 
 def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
     """Return a table of scores and one of pass rates.
 
-    A run has a row, and a release has a column.
+    Runs are rows, and releases are columns.
     """
     blocks = [
         *_format_tables("score, points of 100", history, _pick_score, screen.width),
@@ -73,7 +73,7 @@ def _write_step_item(step: _HistoryStep) -> str:
 
 
 def html(history: ScoreHistory) -> str:
-    """Return the same as a page of its own: a row for each release, a bar for each run."""
+    """Return the same as a page: a row for each release, a bar for each run."""
     from evalstore.report.pages.history import write_page
 
     return write_page(history, [*list_notes(history)])
@@ -109,7 +109,7 @@ def document(history: ScoreHistory) -> dict[str, Any]:
 class _HistoryStep(NamedTuple):
     """A release that changed something.
 
-    It has who released it and when, what changed, and the command for the diff of it.
+    It has who released it and when, what changed, and the command that shows its diff.
     """
 
     title: str
@@ -119,7 +119,7 @@ class _HistoryStep(NamedTuple):
     def list_edits(self) -> list[str]:
         """Return the first edits in words, and how many more there are.
 
-        Those that need the higher bump come first.
+        Edits that need the higher bump come first.
         """
         words = [one.message for one in sort_by_level(self.findings)]
         more = len(words) - _EDITS
@@ -185,7 +185,7 @@ def _name_run(run: ScoredRun) -> str:
 
 
 def _shorten_name(name: str, limit: int) -> str:
-    """Return a name with its middle left out: runs of one suite differ at their ends."""
+    """Return a name with its middle left out: the names of a suite's runs differ at the end."""
     tail = limit // 2
     return name if len(name) <= limit else f"{name[: limit - tail - 1]}…{name[-tail:]}"
 
@@ -196,10 +196,7 @@ def _list_marks(history: ScoreHistory) -> list[str]:
 
 
 def list_notes(history: ScoreHistory) -> Iterator[str]:
-    """Yield what else a reader should know.
-
-    That is what is missing, and what a run gets now but did not then.
-    """
+    """Yield what else a reader should know: what is missing, and what only today's grading has."""
     for run in history.runs:
         yield from _note_coverage(run)
         yield from _note_cells(run, history.versions)
@@ -222,7 +219,7 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
 
 
 def _note_coverage(run: ScoredRun) -> Iterator[str]:
-    """Yield that a run was recorded with fewer gradings than were asked for."""
+    """Yield that a run was recorded with fewer gradings than its rubrics ask for."""
     if run.coverage.graded < run.coverage.asked:
         names = join_names(map(make_excerpt, run.empty_checks), _NAMED)
         empty = f"; {names} had nothing to grade on any output" if names else ""
@@ -230,7 +227,7 @@ def _note_coverage(run: ScoredRun) -> Iterator[str]:
 
 
 def _note_drift(run: ScoredRun, cell: RunTotals | None) -> Iterator[str]:
-    """Yield that a run gets another score today under the release that it was recorded with."""
+    """Yield that a run scores differently today under the release it was recorded with."""
     then = run.recorded_totals
     if not cell or cell.score is None:
         return
@@ -242,7 +239,7 @@ def _note_drift(run: ScoredRun, cell: RunTotals | None) -> Iterator[str]:
 
 
 def _note_cells(run: ScoredRun, versions: Sequence[str]) -> Iterator[str]:
-    """Yield the releases under which a run's mean has fewer gradings than were asked for."""
+    """Yield the releases under which a run's mean has fewer gradings than its rubrics ask for."""
     partial = []
     for cell, version in zip(run.cells, versions, strict=True):
         if cell.score is not None and cell.coverage.graded < cell.coverage.asked:

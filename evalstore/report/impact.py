@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from evalstore.release.history.impact import Dependent, Impact, ReferencePin
 
 _RELEASES_LIMIT = 6
-_PLACE_COLUMN = 2  # from the right: the column that a narrow screen does without
-_ARROWS_LIMIT = 200  # of one Mermaid graph; GitHub draws none with more than 500
+_PLACE_COLUMN = 2  # from the right: the column that a narrow screen drops
+_ARROWS_LIMIT = 200  # of one Mermaid graph; GitHub draws at most 500
 _BUMP_LEVELS = 3  # patch, minor and major
 
 
 class _GraphArrow(NamedTuple):
     """An arrow from an artifact to one that refers to it.
 
-    All pins are joined; `floats` says whether one of them floats.
+    It joins all pins between them; `floats` says whether any floats.
     """
 
     target: str
@@ -41,7 +41,7 @@ class _GraphArrow(NamedTuple):
 def text(impact: Impact, screen: Screen = PAPER) -> str:
     """Return tables of what refers to the artifact.
 
-    They have the direct references, those through them, and the releases that refer to it.
+    They have the direct references, the indirect ones, and the releases that refer to it.
     """
     artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
@@ -63,7 +63,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
 def dot(impact: Impact) -> str:
     """Return a graph in Graphviz's DOT.
 
-    An arrow leads to who refers; it is dashed where the reference floats.
+    Arrows lead to the referring artifact; floating references are dashed.
     """
     lines = [
         f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()
@@ -79,7 +79,7 @@ def dot(impact: Impact) -> str:
 def mermaid(impact: Impact) -> str:
     """Return the nearest references as a Mermaid block for a pull request.
 
-    Their arrows are dotted where they float.
+    Floating references are dotted.
     """
     arrows = list(_graph_arrows(impact))
     nearest = arrows[:_ARROWS_LIMIT]
@@ -165,7 +165,7 @@ def _pin_place(pin: ReferencePin) -> str:
 
 
 def _describe_next_release(pin: ReferencePin) -> str:
-    """Return in words what happens to a reference when its target is released again."""
+    """Return what a new release of the target does to a reference, in words."""
     if not pin.scores:
         return "measured on it"
     if pin.locked:
@@ -197,7 +197,7 @@ def _next_steps(impact: Impact) -> Iterator[str]:
 
 
 def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
-    """Return the label of every artifact by its name."""
+    """Return the label of every artifact by name."""
     head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
     labels = {one.name: _label_dependent(one, break_) for one in impact.dependents}
     return {impact.name: head, **labels}
@@ -214,7 +214,7 @@ def _label_dependent(dependent: Dependent, break_: str) -> str:
 
 
 def _graph_arrows(impact: Impact) -> Iterator[_GraphArrow]:
-    """Yield each pair of artifacts once, the nearest first."""
+    """Yield each pair of artifacts once, nearest first."""
     pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
     for pin in impact.pins:
         pairs[pin.target, pin.user][pin.ref.pin or "no pin"] = (

@@ -1,10 +1,10 @@
 """Writes a result as plain data for JSON.
 
-It has the fields of the result's values by type, under the keys of a table. A class without a row
-in `KEYS` is written with all its fields. A row lists keys, each with the attribute that it shows
-where that has another name (`from=origin.old`). Of a path, an attribute of None is None. Behind it,
-`?` writes None for what is empty, `!` leaves the key out where it is None, `~` rounds, and `#`
-counts. A mapping within a row has keys that are computed.
+The data has the fields of the result's values by type, under the keys of a table. A class without a
+row in `KEYS` is written with all its fields. A row lists keys, each with the attribute that it
+shows if that has another name (`from=origin.old`). A path through an attribute that is None gives
+None. A suffix changes the value: `?` writes None for an empty one, `!` leaves the key out if it is
+None, `~` rounds, and `#` counts. The keys of a mapping within a row are computed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.model import Kind, format_decimal
 from evalstore.versions import Version
 
-DECIMALS = 12  # of a float that is estimated: more would differ between machines
+DECIMALS = 12  # of an estimated float: more would differ between machines
 _AS_TEXT = (Enum, Path, date, Version)
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
@@ -36,7 +36,7 @@ _REPLIES = ("asked", "kept", "prompt_tokens", "completion_tokens")  # counted in
 
 
 class DocumentKey(NamedTuple):
-    """A key of a document, and how it is read from a value."""
+    """A key of a document, and how to read it from a value."""
 
     name: str
     read: Callable[[Any], Any]
@@ -44,7 +44,7 @@ class DocumentKey(NamedTuple):
 
 
 def _write_message(finding: Any) -> str:
-    """Return the message of a finding with its values in full: nobody reads JSON at 80 columns."""
+    """Return a finding's message with its values in full: nobody reads JSON at 80 columns."""
     from evalstore.diff.plain_data import write_whole
 
     return write_whole(finding.message, finding.before, finding.after)
@@ -53,7 +53,7 @@ def _write_message(finding: Any) -> str:
 def write_json_value(value: Any) -> Any:
     """Return a value as plain data.
 
-    An enum, a path, a version or a day is its text, and a fraction is a decimal.
+    An enum, path, version or day becomes text, and a fraction a decimal.
     """
     if type(value) in _PLAIN:
         return value
@@ -74,7 +74,7 @@ def write_json_value(value: Any) -> Any:
 def write_json_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`.
 
-    Where the decimal is exact, `name_exact` is left out.
+    If the decimal is exact, `name_exact` is left out.
     """
     if value is None:
         return {name: None}
@@ -195,7 +195,7 @@ def _write_question(witness: Any) -> Any:
 
 
 def write_graded_example(graded: Any) -> dict[str, Any]:
-    """Return an example with what it got, as JSON has it."""
+    """Return an example with its result, as in JSON."""
     met = None if graded.result is None else not graded.is_failed
     pointer, expected = format_json_pointer(graded.example.place), graded.example.expected
     return {

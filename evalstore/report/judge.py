@@ -1,7 +1,4 @@
-"""Renders how well a judge agrees with labels and with its examples.
-
-It also renders the calls that are planned.
-"""
+"""Renders how well a judge agrees with labels and with its examples, and plans of calls."""
 
 from __future__ import annotations
 
@@ -38,8 +35,7 @@ from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
 _REASON = 400  # characters on a page
-# Keys of the documents of measurements: the rates of a judge, and its file with what stands in it
-# now.
+# Keys of the documents of measurements: a judge's rates, and its file with its present values.
 RATES = "tpr=tpr.value tpr_interval=tpr.interval tnr=tnr.value tnr_interval=tnr.interval"
 FILE_KEYS: Row = (
     {
@@ -49,7 +45,7 @@ FILE_KEYS: Row = (
     },
     "diff written notes",
 )
-# Upper bound of kappa -> the word of Landis and Koch (1977) for it, which is a convention only.
+# Upper bound of kappa -> the word that Landis and Koch (1977) use for it, a mere convention.
 _KAPPA_WORDS = (
     (Fraction(0), "no"),
     (Fraction(1, 5), "slight"),
@@ -105,9 +101,9 @@ def document(agreement: Agreement) -> dict[str, Any]:
 
 
 def html(agreement: Agreement) -> str:
-    """Return a page of its own.
+    """Return a page.
 
-    It has a picture of labels against verdicts, the rates, and where they differ.
+    It has a picture of labels against verdicts, the rates, and the disagreements.
     """
     from evalstore.report.pages.agreement import write_page
 
@@ -155,7 +151,7 @@ def _confusion_table(agreement: Agreement) -> Iterator[str]:
 
 
 def format_rate(name: str, rate: Rate) -> str:
-    """Return a rate and its interval behind a name, which is as wide as the names around it."""
+    """Return a rate with its interval after a name, which is padded to the width of the others."""
     if not rate.of:
         return f"{name}undefined without such rows"
     return f"{name}{_format_percent(rate.value)}   {format_interval(rate.interval)}"
@@ -237,7 +233,7 @@ def _format_verdict(case: LabelledCase) -> str:
 def list_file_lines(
     measured: Agreement | JudgeNoise | JudgeReplacement, screen: Screen
 ) -> Iterator[str]:
-    """Yield what a measurement changes in the judge's file, and whether it is written."""
+    """Yield what a measurement changes in the judge's file, and whether that is written."""
     if not measured.diff:
         yield f"{measured.written or 'the file'} already says so"
         return
@@ -259,7 +255,7 @@ def _describe_failed_example(one: GradedExample) -> str:
 
 
 def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
-    """Return the examples that do not get what they expect, if any.
+    """Return the examples whose results are not as expected, if any.
 
     Those that were not graded follow.
     """

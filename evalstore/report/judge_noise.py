@@ -20,7 +20,7 @@ _EXAMPLE = 100
 def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
     """Return the two numbers, and what they mean for a mean score.
 
-    The outputs that differ most and the diff follow.
+    The outputs that differ most, and the diff, follow.
     """
     reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
     deviation = (

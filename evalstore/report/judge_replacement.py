@@ -1,7 +1,4 @@
-"""Renders what another model does to a judge.
-
-It shows agreement, flips, shifts, rates, and the judge's file.
-"""
+"""Renders what another model does to a judge: agreement, flips, shifts, rates and its file."""
 
 from __future__ import annotations
 
@@ -32,9 +29,9 @@ _MODEL, _NAME, _REASON = 30, 24, 40
 
 
 def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
-    """Return how both models agree, which verdicts flip, and how means move.
+    """Return how well both models agree, which verdicts flip, and how means move.
 
-    Both rates and the diff follow.
+    The rates of both, and the diff, follow.
     """
     return join_blocks(
         _head_lines(moved, screen),

@@ -19,7 +19,10 @@ _MARGIN = " " * 4
 
 
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
-    """Return each release, newest first, with its changes, and since when scores are comparable."""
+    """Return the releases, newest first, with their changes.
+
+    It also says since when scores are comparable.
+    """
     rows = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
     lines = [screen.paint(Part.HEAD, log.name)]
     for row, entry in zip(rows, log.releases, strict=True):
@@ -32,7 +35,7 @@ def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
 
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
-    # The default message of `evalstore bump` repeats the name and the version of the line.
+    # The default message of `evalstore bump` repeats the line's name and version.
     is_default = release.summary.startswith((f"{release.name} ", f"{release.name}@"))
     renamed = f"as {release.name}" if release.name != log.name else ""
     return (
@@ -61,10 +64,7 @@ def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
 
 
 def list_rules(entry: ReleaseLogEntry) -> str:
-    """Return the rules of a release's changes by level.
-
-    An example: `major: check-added (2); minor: …`.
-    """
+    """Return the rules of a release's changes by level: `major: check-added (2); minor: …`."""
     parts = []
     for level, rules in groupby(entry.rules, key=lambda rule: rule[1]):
         names = ", ".join(_rule_count(rule, count) for rule, _, count in rules)

@@ -1,7 +1,4 @@
-"""Renders a migration.
-
-Its JSON document is complete, and its text and Markdown are cut.
-"""
+"""Renders a migration: the JSON document is complete, the text and Markdown are shortened."""
 
 from __future__ import annotations
 
@@ -50,8 +47,8 @@ _STATES = {
     "orphan": Part.MINOR,
     "conflict": Part.MAJOR,
 }
-_CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
-_PLAN_OF_TEXT = 40  # files of a plan
+_CLEAN_LIMIT = 10  # sources without remarks that are listed; more are counted
+_PLAN_OF_TEXT = 40  # files in a plan
 _REASON = " " * 12
 _DIFF = 400  # lines of a plan that are shown whole
 _HOW_TO_SEE_ENTRIES = "--verbose has a line for every entry, --report FILE keeps them all"
@@ -59,12 +56,12 @@ _HOW_TO_SEE_ALL = "--verbose shows all of it, and so does --format json"
 
 
 def text(report: MigrationReport, screen: Screen = PAPER) -> str:
-    """Return a report of a few screens at most; whatever it leaves out is counted."""
+    """Return a report of a few screens at most; whatever it omits is counted."""
     groups = group_by_source(report)
     sources = [*_total_lines(groups, screen), *_remark_lines(report, groups, screen)]
     plan = list(_plan_lines(report, screen))
     parts = [*sources, *plan]
-    if is_repeated(report):  # who migrates again knows the sources: what changed comes first
+    if is_repeated(report):  # who migrates again knows the sources, so changes come first
         parts = [*plan, *([""] if plan else []), *sources]
     end = screen.wrap(*describe_result(report, "; --verbose names them"))
     lines = (screen.paint_words(line, _STATES) for line in end)
@@ -72,7 +69,7 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
 
 
 def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
-    """Return a line for each entry and each skipped file, and in a dry run the whole plan."""
+    """Return a line for each entry and skipped file, and in a dry run the whole plan."""
     groups = group_by_source(report)
     lines = list(_total_lines(groups, screen))
     for group in groups:
@@ -118,8 +115,8 @@ def _remark_lines(
 ) -> Iterator[str]:
     """Yield the remarks of each source.
 
-    Where many sources have some, each reason comes once, summed over them. What sources were
-    recognised as comes first, once for all that are alike; at each where it is doubtful.
+    If many sources have remarks, each reason appears once, summed over them. What the sources were
+    recognised as comes first, once for all that are alike; if it is doubtful, it is at each source.
     """
     if not is_repeated(report):
         sure = [group.source for group in groups if group.source.format and not group.source.also]
@@ -160,7 +157,7 @@ def _reason_totals(totals: Iterator[ReasonTotal], screen: Screen) -> Iterator[st
 
 
 def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
-    """Return the lines of a remark, of which the first begins with its outcome.
+    """Return the lines of a remark, with the outcome painted that begins the first.
 
     An empty remark has no lines.
     """
@@ -190,7 +187,7 @@ def _entry_row(entry: MigrationEntry) -> list[str]:
 
 
 def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
-    """Yield the files that need a word, then diffs; in a long plan not those of new files."""
+    """Yield the files that need a word, then diffs; a long plan omits those of new files."""
     noted = sort_files(file for file in report.files if file.reason)
     plan = sort_files(file for file in report.files if file.diff)
     listing = sort_files({file.path: file for file in (*noted, *plan)}.values())

@@ -1,4 +1,4 @@
-"""Renders a migration as Markdown, cut to what fits a comment."""
+"""Renders a migration as Markdown, shortened to fit a comment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLAN = 100
 
 
 def markdown(report: MigrationReport) -> str:
-    """Return the report; beyond the limits, remarks and sources are counted instead of listed."""
+    """Return the report; beyond the limits, remarks and sources are counted, not listed."""
     groups = group_by_source(report)
     noted_groups = [group for group in groups if not group.is_clean]
     plan = list(_plan_section(report))

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 STATES = ("conflict", "orphan", "renamed", "kept", "updated", "new", "unchanged")
-# Of which a first migration and a second one have nothing else.
+# The states of files after a first migration or one without changes.
 _PLAIN_STATES = frozenset({"new", "unchanged"})
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
-SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
+SOURCES_LIMIT = 20  # sources with remarks; with more, the remarks are summed over all sources
 REMARKS_LIMIT = 20  # of one source
 _LINES = 3
 _SENTENCES = 6  # summed over all sources, for each outcome
-_NOTE = "note"  # in place of an outcome, for a sentence that has no part in one
+_NOTE = "note"  # instead of an outcome, for a sentence that bears on none
 _QUIET = frozenset({"migrated", _NOTE})
-_TWO_FILES = (2, 0)  # files (and entries) from which on a remark about migrated entries is summed
+_TWO_FILES = (2, 0)  # files (and entries) from which on remarks about migrated entries are summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MigrationRemark:
     def describe_lines(self, file: str) -> str:
         """Return the first lines of its entries.
 
-        Those in a file other than `file` come with its name.
+        Those in a file other than `file` include its name.
         """
         by_file: dict[str, dict[str, None]] = {}
         for entry in sorted(self.entries, key=lambda entry: entry.file != file):
@@ -73,9 +73,9 @@ class SourceGroup(NamedTuple):
 
 
 class ReasonTotal(NamedTuple):
-    """A reason with its number of entries and files and its first place.
+    """A reason with its number of entries and files, and its first place.
 
-    The last may be the count of further reasons.
+    The last one may count the remaining reasons.
     """
 
     outcome: str
@@ -86,7 +86,7 @@ class ReasonTotal(NamedTuple):
 
 
 def group_by_source(report: MigrationReport) -> list[SourceGroup]:
-    """Return the sources in their order, each with its entries."""
+    """Return the sources in order, each with its entries."""
     entries = iter(report.entries)
     return [
         SourceGroup(source, tuple(islice(entries, source.entries))) for source in report.sources
@@ -96,7 +96,7 @@ def group_by_source(report: MigrationReport) -> list[SourceGroup]:
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
     """Return the reasons of entries, each once with its entries.
 
-    One that bears on no outcome is a note.
+    A reason that bears on no outcome is a note.
     """
     by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
@@ -109,7 +109,7 @@ def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     """Yield the reasons over all sources.
 
-    The worst outcome comes first, and of each outcome the reasons about the most files.
+    The worst outcome comes first, and within an outcome the reasons that concern most files.
     """
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in (*reversed(OUTCOMES), _NOTE):
@@ -128,9 +128,9 @@ def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
 
 
 def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
-    """Return a row for each format, as `HEAD` names its cells.
+    """Return a row for each format, with the cells that `HEAD` names.
 
-    Where there are several, the last row is for all.
+    If there are several, the last row is the total.
     """
     by_format: dict[str, list[SourceGroup]] = {}
     for group in groups:
@@ -151,7 +151,7 @@ def count_outcomes(entries: Iterable[MigrationEntry]) -> dict[str, int]:
 
 
 def summarize(report: MigrationReport) -> str:
-    """Return the total of entries and outcomes, in one line."""
+    """Return the total of entries and outcomes on one line."""
     counts = count_outcomes(report.entries)
     number = sum(counts.values())
     entries = f"{number:,} {'entry' if number == 1 else 'entries'}"
@@ -165,7 +165,7 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
         yield f"recognised as {source.format}{dialect}: {source.reason}"
     elif not source.entries and source.reason:
         yield source.reason
-    # Where two formats weigh about the same, the entry itself asks which it is.
+    # If two formats weigh about the same, the entry itself asks which one it is.
     for guess in source.also if source.format else ():
         why = f"{guess.confidence:.0%} sure: {guess.reason}"
         yield f"also looks like {guess.format}, {why}; --from {guess.format} takes it for that"
@@ -214,17 +214,17 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
 
 
 def is_repeated(report: MigrationReport) -> bool:
-    """Whether the store had some of the artifacts before."""
+    """Whether the store already had some of the artifacts."""
     return any(file.state != "new" for file in report.files)
 
 
 def sort_files(files: Iterable[PlannedFile]) -> list[PlannedFile]:
-    """Return files by their state, those first that somebody has to look at."""
+    """Return files by state, with those first that somebody must look at."""
     return sorted(files, key=lambda file: (STATES.index(file.state), file.path))
 
 
 def count_changed_lines(file: PlannedFile) -> tuple[int, int]:
-    """Return how many lines a planned file adds, and how many it takes away."""
+    """Return how many lines a planned file adds, and how many it removes."""
     lines = file.diff.splitlines()[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 

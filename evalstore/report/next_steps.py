@@ -1,7 +1,4 @@
-"""Says what to do next after a result.
-
-It gives commands that work as written, by a table of results' classes.
-"""
+"""Says what to do next after a result: a table maps result classes to commands that work as is."""
 
 from __future__ import annotations
 
@@ -30,15 +27,15 @@ if TYPE_CHECKING:
     from evalstore.store.listing import StoreListing
 
 _WORKTREE = "@worktree"
-_STATUS = "evalstore status"  # which says what to do where a bump would be refused
-# Also where what is released now would pin what is released with it as it was before.
+_STATUS = "evalstore status"  # it says what to do if a bump would be refused
+# Also if a release made now would pin the old version of another one made with it.
 _MOVE_PINS = "evalstore bump --all --dependents"
 
 
 def find_next_steps(result: Any) -> list[str]:
     """Return the commands that lead on from a result, the next one first.
 
-    It is empty where none does.
+    Empty if there are none.
     """
     finder = FINDERS.get(type(result).__name__)
     return list(finder(result)) if finder else []
@@ -53,7 +50,7 @@ def _after_init(result: CreatedStore) -> Iterator[str]:
         yield from _try_example(result.example, str(result.root))
         return
     tops = sorted({_name_top(name) for name in (*result.written, *result.merged)})
-    if result.repository:  # all that is there came with it
+    if result.repository:  # everything in it is new
         yield "git add ."
     elif tops:
         yield shlex.join(["git", "add", "--", *tops])
@@ -69,9 +66,9 @@ def _try_example(example: ExampleRun, folder: str) -> Iterator[str]:
 
 
 def _name_top(path: str) -> str:
-    """Return what to add for a file.
+    """Return what to add to git for a file.
 
-    That is its folder within the store, or outside of the store the file itself.
+    That is its top folder within the store, or, outside the store, the file itself.
     """
     return path if path.startswith("../") else path.split("/", maxsplit=1)[0]
 
@@ -121,16 +118,16 @@ def _after_status(status: Status) -> Iterator[str]:
     changed = [
         one for one in status.artifacts if one.state != "moved" and not (one.is_released and one.ok)
     ]
-    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no
+    # A removed artifact cannot be bumped, and one that lacks only another branch's release needs no
     # bump.
     wants_bump = any(
         one.working and (one.required_bump or one.working != one.released) for one in changed
     )
-    # Those whose version alone is lower, or whose next one another branch has.
+    # Those whose version alone is too low, or whose next version another branch has.
     is_refused = any(not one.ok and (one.hint or not one.required_bump) for one in changed)
     broken = [artifact for artifact in changed if artifact.state == "broken"]
     if broken:
-        # What has a hint is shown with it.
+        # Hints are shown with the artifacts that have them.
         yield from (
             [_write_command("validate")] if any(not artifact.hint for artifact in broken) else []
         )

@@ -33,7 +33,7 @@ def _write_diff(diff: Diff) -> str:
 def write_audit(audit: Audit, links: Mapping[str, str] | None = None, trail: str = "") -> str:
     """Return the page of an audit.
 
-    `links` lead to the pages of releases' steps, `trail` to its site.
+    `links` lead to the pages of the releases' steps, `trail` to its site.
     """
     from evalstore.audits.conditions import AuditReport
     from evalstore.report.audit_report import html
@@ -42,7 +42,7 @@ def write_audit(audit: Audit, links: Mapping[str, str] | None = None, trail: str
 
 
 def _write_run(run: Run) -> str:
-    """Return the page of a run, with the outputs that went worst."""
+    """Return the page of a run, with the worst outputs."""
     from evalstore.report.run_view import html
     from evalstore.runs.run_view import RowChoice, view_run
 

@@ -16,7 +16,7 @@ from evalstore.model import Finding, Severity
 from evalstore.report.value_diff import Line
 from evalstore.text import make_printable
 
-SETTINGS = "evalstore.yaml"  # the file of a problem without one: CI formats require a file
+SETTINGS = "evalstore.yaml"  # the file of a problem that has none: CI formats require one
 _FINGERPRINT_LENGTH = 16
 # What precedes the path in the name of a file read from git.
 _REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")
@@ -28,8 +28,8 @@ class Problem:
     """One problem: its rule, place and message, with notes, each a label and a sentence.
 
     `level` is evalstore's own word, `severity` the one for CI systems. `changed` are the compared
-    lines of the old and new value, or both on one line; `accepted` is the reason of an acceptance,
-    empty without one.
+    lines of the old and new value, or both on one line; `accepted` is the reason for an acceptance,
+    empty if there is none.
     """
 
     rule: str
@@ -50,7 +50,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemReport:
-    """The problems of one command, a summary in one line, and the names of what it is about.
+    """The problems of one command, a one-line summary, and the names of what it is about.
 
     Fingerprints are distinct. `remarks` are sentences that belong to no line of a file.
     """
@@ -63,7 +63,7 @@ class ProblemReport:
 
 
 def make_report(command: str, summary: str, problems: Iterable[Problem]) -> ProblemReport:
-    """Return a report with distinct fingerprints: a CI system shows only one problem of each."""
+    """Return a report with distinct fingerprints: a CI system shows only one problem for each."""
     counts: Counter[str] = Counter()
     distinct = []
     for problem in problems:
@@ -79,8 +79,8 @@ def make_report(command: str, summary: str, problems: Iterable[Problem]) -> Prob
 def locate_problems(report: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
     """Return a report whose files are named as `locate` names them.
 
-    A file read from git becomes the file on disk, without a line: there the line may have other
-    text.
+    A file read from git becomes the file on disk, without a line: that line may have other text on
+    disk.
     """
     problems = tuple(_locate_problem(problem, locate) for problem in report.problems)
     return replace(report, problems=problems)
@@ -91,15 +91,12 @@ def _locate_problem(problem: Problem, locate: Callable[[str], str]) -> Problem:
 
 
 def strip_revision(file: str) -> str:
-    """Return the path of a file within its repository.
-
-    The tag or commit that it was read from is left out.
-    """
+    """Return the path of a file in its repository, without the tag or commit it came from."""
     return _REVISION.sub("", file, count=1)
 
 
 def make_fingerprint(*facts: str) -> str:
-    """Return a short digest of facts, which stays the same between runs."""
+    """Return a short digest of facts that stays the same between runs."""
     return compute_digest([make_printable(fact) for fact in facts])[:_FINGERPRINT_LENGTH]
 
 
@@ -117,7 +114,7 @@ def make_problem(finding: Finding) -> Problem:
 
 
 def sort_by_severity(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems from errors to notes, each in its order."""
+    """Return problems from errors to notes, keeping their order within a severity."""
     return sorted(problems, key=lambda problem: _SEVERITY_ORDER[problem.severity])
 
 

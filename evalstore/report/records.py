@@ -1,4 +1,4 @@
-"""Renders two records compared as pairs: the change with its interval, flips, and what differs."""
+"""Renders two records compared as pairs: the change with its interval, flips, and differences."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def markdown(report: RecordReport) -> str:
 
 
 def _list_markdown_facts(report: RecordReport) -> Iterator[str | Iterable[str]]:
-    """Yield the facts of each comparison below its title, where there are several."""
+    """Yield the facts of each comparison, below its title if there are several."""
     for title, facts in _list_titled_facts(report, _SHOWN):
         if title:
             yield f"{escape_prose(title)}:"
@@ -89,7 +89,7 @@ def _list_markdown_facts(report: RecordReport) -> Iterator[str | Iterable[str]]:
 
 
 def html(report: RecordReport) -> str:
-    """Return a page of its own."""
+    """Return a page."""
     from evalstore.report.pages.html import render_page
 
     found = report.comparison
@@ -141,7 +141,10 @@ def _write_sentences(report: RecordReport) -> list[str]:
 
 
 def _list_titled_facts(report: RecordReport, limit: int | None) -> list[tuple[str, list[str]]]:
-    """Return the facts of each comparison; of several, each with what is held against what."""
+    """Return the facts of each comparison.
+
+    If there are several, with what is compared with what.
+    """
     found = []
     for one in report.all:
         base, name = (make_excerpt(end, _NAME) for end in one.comparison.names)
@@ -153,7 +156,7 @@ def _list_titled_facts(report: RecordReport, limit: int | None) -> list[tuple[st
 def _list_all_rows(report: RecordReport) -> list[tuple[str, ...]]:
     """Return the rows of each comparison.
 
-    The baseline that they have in common is the first one's.
+    The baseline that they share comes from the first one.
     """
     rows = [*list_rows(report.comparison)]
     for one in report.others:
@@ -196,9 +199,9 @@ def _describe_move(delta: Fraction) -> str:
 
 
 def _describe_hidden(found: RecordComparison) -> str:
-    """Return that one record graded what the other had nothing to grade of.
+    """Return that one record graded answers for which the other had nothing to grade.
 
-    It is empty unless that is of many pairs.
+    It is empty unless that concerns many pairs.
     """
     if found.emptied <= MAX_UNGRADED * found.pairs:
         return ""
@@ -212,7 +215,7 @@ def _describe_claim(found: RecordComparison | RecordSeries) -> str:
     estimate, typical, verdicts = found.score.estimate, found.score.moves, found.passes.moves
     if estimate.conclusion is not Conclusion.NOT_RESOLVABLE:
         return _CLAIMS[estimate.conclusion]
-    # Of several samples of a question more may pass without a verdict that turns.
+    # With several samples per question, more may pass although no verdict turns.
     if shown := describe_shown(verdicts if verdicts.units == found.pairs else None, typical):
         return f"That is more than chance: {shown}"
     if estimate.mean is None:
@@ -234,7 +237,7 @@ def _list_change_rows(
 ) -> Iterator[tuple[str, ...]]:
     """Yield both means, their difference and its interval.
 
-    They are of all pairs, or of one configuration's.
+    They are for all pairs, or for one configuration's.
     """
     is_one_file = found.names != RECORD_NAMES
     for name, side, end in zip(found.names, (found.a, found.b), "ab", strict=True):
@@ -262,7 +265,7 @@ def _describe_whole(side: RunSide) -> str:
 
 
 def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
-    """Yield flips, answers in no pair, what the records name differently, and notes.
+    """Yield flips, answers without a pair, what the records name differently, and notes.
 
     Each sentence names at most `limit` answers.
     """

@@ -34,7 +34,7 @@ _ID, _NAMED = 44, 5
 def text(replay: RunReplay, screen: Screen = PAPER) -> str:
     """Return both totals, the table of flips, and the outputs that moved.
 
-    The table says how many verdicts went from which to which.
+    The table says how many verdicts changed from which to which.
     """
     rows = [(f"  {make_excerpt(one.id, _ID)}", *_describe_move(one)) for one in replay.moved]
     lines = wrap_columns(rows, screen.width) if rows else []

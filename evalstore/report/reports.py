@@ -53,7 +53,7 @@ _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
     """Return a result as problems whose files `locate` names.
 
-    The result is of one of the classes in `PROBLEM_REPORTS`.
+    The result's class is one of those in `PROBLEM_REPORTS`.
     """
     return locate_problems(PROBLEM_REPORTS[type(result).__name__](result), locate)
 
@@ -71,7 +71,7 @@ def _report_diff(diff: Diff) -> ProblemReport:
 
 
 def _problems_of_other_causes(diff: Diff) -> Iterator[Problem]:
-    """Yield what else moves scores: settings, and references that now mean another version."""
+    """Yield what else moves scores: settings, and references that have a new meaning."""
     for change in diff.settings:
         facts = (change.setting, change.old, change.new)
         yield Problem(
@@ -119,7 +119,7 @@ def _change_problem(finding: DiffFinding, *, can_accept: bool, ask: str = "") ->
 
 
 def _note_removed_line(finding: DiffFinding) -> Iterator[tuple[str, str]]:
-    # A removed part has a line in the old file only, which an annotation cannot show.
+    # The line of a removed part is in the old file only, which an annotation cannot show.
     if finding.old and finding.old.line and not finding.new:
         yield "was at", f"line {finding.old.line}, before it was removed"
 
@@ -198,9 +198,9 @@ def _report_verification(result: Verification) -> ProblemReport:
 
 
 def _place_on_disk(problem: Problem) -> Problem:
-    """Return the problem at the artifact's file where its place is a tag.
+    """Return the problem at the artifact's file if its place is in a tag.
 
-    No working tree has a tag.
+    A working tree has no tags.
     """
     if not problem.place or not problem.place.file.startswith("refs/tags/"):
         return problem
@@ -231,7 +231,7 @@ def _report_uncompared(one: BrokenComparison) -> Problem:
 def _report_store_diff(result: StoreDiff) -> ProblemReport:
     reports = [_report_diff(diff) for diff in result.diffs]
     broken = map(_report_uncompared, result.broken)
-    # A setting moves many artifacts by one change.
+    # One changed setting moves many artifacts.
     problems = dict.fromkeys(problem for report in reports for problem in report.problems)
     found = make_report("diff", summarize_store(result), [*broken, *problems])
     totals = (f"{one.about[1]}: {remark}" for one in reports for remark in one.remarks)

@@ -52,7 +52,7 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
 
 
 def text(resolution: Resolution | Resolved, screen: Screen = PAPER) -> str:
-    """Return one block of names and values a reference."""
+    """Return a block of names and values for each reference."""
     blocks: list[str] = []
     for resolved in _list_resolved(resolution):
         rows = [_format_value(*item) for item in write_json_value(resolved).items()]

@@ -37,7 +37,7 @@ _CHECK = 30  # characters of a check's id
 
 
 def text(found: RunPairs, screen: Screen = PAPER) -> str:
-    """Return the change in a sentence, both means, a block for each pair, and what else differs."""
+    """Return the change in a sentence, both means, a block per pair, and what else differs."""
     shown = found.pairs if screen.whole else found.pairs[:_SHOWN]
     comparison = found.comparison
     left = found.found - len(shown)
@@ -67,7 +67,7 @@ def document(found: RunPairs) -> dict[str, Any]:
 
 
 def prepare_pages(reader: PairReader, tags: Mapping[str, Sequence[str]]) -> RowPages:
-    """Return the pages of two runs, which are written as they are read."""
+    """Return the pages of two runs, which are written while they are read."""
     from evalstore.report.pages import pairs
 
     comparison = reader.comparison
@@ -86,7 +86,7 @@ def _list_facts(
 ) -> Iterator[str]:
     """Yield what an audit of records says, and the tokens of the judges in each run.
 
-    Why no edit is named comes last.
+    Last comes why no edit is named.
     """
     yield from list_facts(comparison, limit)
     for name, run in zip("AB", runs, strict=True):
@@ -165,9 +165,9 @@ def _format_check(
     screen: Screen,
     margin: str,
 ) -> Iterator[str]:
-    """Yield what both runs said of a check.
+    """Yield what both runs said about a check.
 
-    They are the verdicts, and below them the reasons (of a judge, its words).
+    They are the verdicts, and below them the reasons (for a judge, its words).
     """
     states = " \u2192 ".join(map(_format_check_state, (old, new)))
     yield f"{margin}{make_excerpt(id_, _CHECK)}  {states}"
@@ -177,5 +177,5 @@ def _format_check(
 
 
 def _fold(text_: str, lead: str, screen: Screen) -> list[str]:
-    """Return a text of a model in lines that fit: no command in it is to be copied whole."""
+    """Return a model's text in lines that fit: commands in it are not meant to be copied whole."""
     return wrap(text_, screen.width, initial_indent=lead, subsequent_indent=" " * len(lead))

@@ -1,7 +1,4 @@
-"""Renders the score of a run.
-
-It has a table of its checks, and of a stored run the outputs that went worst.
-"""
+"""Renders the score of a run: a table of its checks, and for a stored run its worst outputs."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
     from evalstore.runs.run_view import CheckCorrection, WrittenRun
 from evalstore.report.run_view import NAME_LENGTH
 
-_FEW = 3  # checks with nothing to say that have a row each, as the others have
+_FEW = 3  # inconspicuous checks that still have a row each, like the others
 _NAMED = 3  # of more of them
 _PARTS_OF_WORST = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
 _REASON = 200
@@ -90,7 +87,7 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
 
 
 def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator[str]:
-    """Yield a row for each check; one for all that every output passed, where they are many."""
+    """Yield a row per check; many checks that every output passed share one."""
     perfect = [
         id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored
     ]
@@ -119,7 +116,7 @@ def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
 
 
 def document_written(scored: WrittenRun) -> Any:
-    """Return the document of the run, with the corrected pass rates where they were asked for."""
+    """Return the document of the run, with the corrected pass rates if they were requested."""
     corrected = {"corrected": write_json_value(scored.corrections)} if scored.corrections else {}
     return {**write_json_value(scored.run), **corrected}
 
@@ -185,8 +182,8 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
 def _find_reason(row: GradedRow) -> str:
     """Return why an output did not pass.
 
-    It is what the first check says that did not: one that failed, else one that could not be
-    graded, else one that had nothing to grade.
+    It is the reason of the first check that failed, else of the first that could not be graded,
+    else of the first that had nothing to grade.
     """
     ranked = sorted(
         (check for check in row.checks if check.verdict in _PARTS_OF_WORST),

@@ -1,7 +1,7 @@
-"""Writes the outputs of a run as CSV for a spreadsheet: a row an output, three columns a check.
+"""Writes the outputs of a run as CSV for a spreadsheet: a row per output, three columns per check.
 
 A spreadsheet takes a cell that begins like a formula for one, and outputs, questions and the names
-of checks are other people's text: such a cell begins with an apostrophe, which makes it text
+of checks are other people's text: such a cell gets an apostrophe in front, which makes it text
 (https://owasp.org/www-community/attacks/CSV_Injection).
 """
 
@@ -27,17 +27,17 @@ _COLUMNS = (
     *("input", "asked", "output", "tool_calls"),
 )
 _NO_OUTPUT = "no output"
-# Excel takes a file for UTF-8 by this mark alone; whatever else reads UTF-8 passes over it.
+# Excel recognises UTF-8 by this mark alone; every other reader of UTF-8 skips it.
 _BYTE_ORDER_MARK = "\ufeff"
-# What stands before the sign may be trimmed when the file is opened; the last four are wide forms.
+# White space before the sign may be trimmed when the file is opened; the last four are wide forms.
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _FORMULA = re.compile(r"[\s\ufeff\u200b-\u200f\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_CELL_UNITS = 32_767  # UTF-16 units of a cell of Excel, which puts the rest into the next row
+_CELL_UNITS = 32_767  # UTF-16 units in a cell of Excel, which puts the rest into the next row
 _REST = "… (cut; --format json has all of it)"
 
 
 def write_table(view: RunView) -> str:
-    """Return the outputs that were asked for, then the questions without one.
+    """Return the requested outputs, then the questions without one.
 
     Outputs are in the order of the view.
     """
@@ -46,7 +46,7 @@ def write_table(view: RunView) -> str:
         rows.append({"id": id_, "verdict": _NO_OUTPUT, "reason": reason})
     columns = dict.fromkeys([*_COLUMNS, *(column for row in rows for column in row)])
     file = io.StringIO(newline="")
-    # Every text is quoted: without quotes some spreadsheets split it at a semicolon, too.
+    # Every text is quoted: without quotes some spreadsheets split it at semicolons, too.
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(map(_guard_cell, columns))
     for row in rows:
@@ -55,7 +55,7 @@ def write_table(view: RunView) -> str:
 
 
 def _make_row(view: RunView, row: GradedRow) -> dict[str, _Cell]:
-    """Return the cells of an output by their columns; those of a check are named by its id."""
+    """Return the cells of an output by column; those of a check are named by its id."""
     calls = row.output.tool_calls
     values = (
         *(row.id, row.sample, row.verdict, _write_score(row.score), row.reason, row.rubric),
@@ -84,7 +84,7 @@ def _guard_cell(cell: _Cell) -> _Cell:
     text = "".join(map(_show_control, cell.replace("\r\n", "\n")))
     is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     guarded = f"'{text}" if is_formula else text
-    if len(guarded) * 2 <= _CELL_UNITS:  # no text has more than two units a character
+    if len(guarded) * 2 <= _CELL_UNITS:  # no text has more than two units per character
         return guarded
     units = guarded.encode("utf-16-le")
     if len(units) <= 2 * _CELL_UNITS:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
 NAME_LENGTH = 40  # characters of a check's id
-_LINES = 40  # lines of a text that is shown in full
+_LINES = 40  # lines of a text shown in full
 _EXCERPT = 240  # characters of an output among others
-_AFTER = 60  # of them behind a text that is marked
+_AFTER = 60  # of them after a marked text
 _SHOWN = 40  # outputs on a screen
 _NOTHING = re.compile(r"(?!)")
 _NO_BREAK = "\u00a0"
@@ -40,9 +40,9 @@ _FOUND = re.compile(r"found '(.+)'", re.DOTALL)
 
 
 def text(view: RunView, screen: Screen = PAPER) -> str:
-    """Return what the run came to, and a block for each output, the worst first.
+    """Return the result of the run, and a block for each output, worst first.
 
-    What has no output comes last.
+    Questions without output come last.
     """
     shown = view.rows if screen.whole else view.rows[:_SHOWN]
     blocks = (_format_row(view, row, screen) for row in shown)
@@ -51,7 +51,7 @@ def text(view: RunView, screen: Screen = PAPER) -> str:
 
 
 def html(view: RunView) -> str:
-    """Return the outputs that a view kept as a page of its own, with filters."""
+    """Return the outputs that a view kept as a page, with filters."""
     from evalstore.report.pages.run import prepare_pages
     from evalstore.runs.run_view import read_kept_rows
 
@@ -145,7 +145,7 @@ def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[st
 
 
 def find_marked_text(checks: Sequence[CheckResult]) -> str:
-    """Return the text that a check found and should not have; empty where none says so."""
+    """Return the text that a check found and should not have; empty if no check says so."""
     for check in checks:
         if check.verdict is not Verdict.FAIL or not find_check_kind(check.kind).quotes_found:
             continue
@@ -163,7 +163,7 @@ def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:
     pattern = (
         re.compile(re.escape(make_printable(marked)), re.IGNORECASE) if start >= 0 else _NOTHING
     )
-    # Blanks that no line is broken at keep the marked text in one piece.
+    # No-break spaces keep the marked text in one piece.
     joined = pattern.sub(lambda found: found[0].replace(" ", _NO_BREAK), shown)
     pieces = re.compile(pattern.pattern.replace("\\ ", _NO_BREAK), re.IGNORECASE)
 
@@ -178,7 +178,7 @@ def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:
 def format_whole(
     name: str, whole: str, screen: Screen, limit: int | None = _LINES
 ) -> Iterator[str]:
-    """Yield a text below its name, the lines beyond `limit` counted (None: all of it)."""
+    """Yield a text below its name, with the lines beyond `limit` counted (None: all of it)."""
     lines = whole.split("\n")
     shown = lines[:limit]
     yield f"  {name}"

@@ -1,4 +1,4 @@
-"""Words a run: what it came to, which of its outputs were asked for, and what each is called."""
+"""Words a run: its result, which of its outputs were requested, and what each is called."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NAMED = 3  # artifacts in a sentence
 
 
 def name_output(row: GradedRow) -> str:
-    """Return the question of an output, and its number where it is not the first one to it."""
+    """Return the question of an output, and its number unless it is the first one to it."""
     return f"{row.id}, sample {row.sample + 1}" if row.sample else row.id
 
 
 def count_unreleased(run: Run) -> str:
-    """Return how many artifacts graded a run without a release: `1 dataset and 3 rubrics`."""
+    """Return how many artifacts graded a run unreleased: `1 dataset and 3 rubrics`."""
     kinds = Counter(ref.partition("/")[0] for ref in _list_unreleased(run))
     return join_names(count_noun(count, kind) for kind, count in kinds.items())
 
@@ -61,9 +61,9 @@ def describe_coverage(run: Run) -> str:
 
 
 def describe_usage(run: Run) -> str:
-    """Return the tokens of the judges' replies, and what the run's own cost.
+    """Return the tokens of the judges' replies, and what the run's own replies cost.
 
-    It is empty where no reply says so.
+    It is empty if no reply says so.
     """
     read, written = (
         int(run.harness.get(f"replies_{name}_tokens", 0)) for name in ("prompt", "completion")
@@ -74,7 +74,7 @@ def describe_usage(run: Run) -> str:
 
 
 def _list_doubts(run: Run) -> Iterator[str]:
-    """Yield why the outputs may not be the answers that they are graded as, or not all of them."""
+    """Yield why the outputs may not be the answers they are graded as, or not all of them."""
     if run.log_status:
         yield f"the log is not whole ({make_printable(run.log_status)})"
     if run.asked_otherwise:
@@ -99,7 +99,7 @@ def _count_silent(run: Run) -> str:
 
 
 def describe_run(view: RunView) -> Iterator[str]:
-    """Yield what the run came to, in sentences."""
+    """Yield the result of the run in sentences."""
     run = view.run
     if run.series:
         yield from _describe_series(run.series)
@@ -131,10 +131,7 @@ def describe_run(view: RunView) -> Iterator[str]:
 
 
 def _describe_series(series: Sequence[SeriesMean]) -> Iterator[str]:
-    """Yield the mean of each configuration, and how far it is from the baseline.
-
-    The baseline is the one that it is held against.
-    """
+    """Yield the mean of each configuration, and how far it is from the baseline."""
     names = [make_excerpt(one.name, SHORT_EXCERPT) or "(none)" for one in series]
     base = next(name for name, one in zip(names, series, strict=True) if one.is_baseline)
     for name, one in zip(names, series, strict=True):
@@ -156,7 +153,7 @@ def _describe_passes(run: Run) -> str:
     if run.pass_rate is None:
         return ""
     rate = format_percent(run.pass_rate)
-    # Of samples it is the mean of the questions' shares: a question passes in part.
+    # With samples it is the mean of the questions' shares: a question can pass in part.
     return (
         f", and the pass rate is {rate} %"
         if run.outputs > run.questions
@@ -165,7 +162,7 @@ def _describe_passes(run: Run) -> str:
 
 
 def describe_choice(view: RunView) -> str:
-    """Return what was asked for; empty where all outputs are."""
+    """Return which outputs were requested; empty if all were."""
     choice = view.choice
     parts: list[str] = []
     if choice.check is not None:
@@ -182,16 +179,13 @@ def describe_choice(view: RunView) -> str:
 
 
 def describe_correction(share: CorrectedShare) -> Iterator[str]:
-    """Yield a pass rate as it was judged, and without the judge's errors.
-
-    The interval of the second comes last.
-    """
+    """Yield a pass rate as judged, and without the judge's errors, whose interval comes last."""
     yield f"{share.judged * 100:.2f}"
     yield f"{share.share * 100:.2f}"
     yield format_interval(share.interval)
 
 
 def format_interval(interval: Interval | None) -> str:
-    """Format the interval of a share, in hundredths; all of it where nothing is known."""
+    """Format the interval of a share, in hundredths; the whole range if nothing is known."""
     low, high = interval or (0.0, 1.0)
     return f"{low * 100:>5.1f} to {high * 100:>5.1f}"

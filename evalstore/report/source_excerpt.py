@@ -1,4 +1,4 @@
-"""Quotes the line of a source that a finding is about, with a mark under the place."""
+"""Quotes the source line that a finding is about, with a mark under the place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST = 20  # columns for the line itself, however narrow the screen
 def format_excerpt(
     source: SourceLine, line: int, part: Part, screen: Screen, indent: str
 ) -> list[str]:
-    """Return the line after its number, and below it carets under what is marked.
+    """Return the line after its number, and below it carets under the marked part.
 
     The carets have the colour of `part`.
     """
@@ -32,7 +32,7 @@ def format_excerpt(
     lines = [f"{gutter} {before}{shown}{after}".rstrip()]
     if source.end > source.start:
         lead = len(before) + sum(map(measure_columns, cells[first : source.start]))
-        # What is marked may stand behind the last character, or be of no width.
+        # The marked part may be after the last character, or have no width.
         carets = "^" * max(
             min(
                 sum(map(measure_columns, cells[source.start : min(source.end, last)])), room - lead
@@ -53,7 +53,7 @@ def _make_cell(text: str, index: int) -> str:
     if character == "\t":
         return _TAB
     if character == "#":
-        # Whether it begins a command is told by what follows.
+        # What follows decides whether it begins a command.
         return _HASH if escape_ci_commands(text[index:]).startswith(_HASH) else character
     return make_printable(character)
 
@@ -61,13 +61,13 @@ def _make_cell(text: str, index: int) -> str:
 def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int, int]:
     """Return the part of the cells that fits into `room` columns.
 
-    The marked ones are in it if they fit.
+    It includes the marked ones if they fit.
     """
     ends = list(accumulate(map(measure_columns, cells), initial=0))
     if ends[-1] <= room:
         return 0, len(cells)
     start = min(source.start, len(cells))
-    # Some of what stands before it is shown, too, and less of it where what is marked is long.
+    # Some of the text before it is shown, too, but less if the marked part is long.
     marked = min(ends[min(source.end, len(cells))] - ends[start], room - 2)
     lead = min((room - marked) // 2, room // 3)
     first = next(index for index in range(start + 1) if ends[start] - ends[index] <= lead)

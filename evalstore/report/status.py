@@ -75,7 +75,7 @@ def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:
 
 
 def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
-    """Yield what the row of an artifact does not show, even in a list too long for all details."""
+    """Yield what an artifact's row does not show, even in a list too long for all details."""
     if artifact.state == _MOVED and not artifact.moved:
         yield artifact.message
     if artifact.hint:
@@ -147,7 +147,7 @@ def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
 
 
 def _describe_fault(changed: Sequence[ArtifactStatus]) -> str:
-    """Return how many artifacts lack the version that they need; empty where none does."""
+    """Return how many artifacts lack the version that they need; empty if none does."""
     needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
     if not needed:
         return ""

@@ -1,6 +1,6 @@
-"""Formats values as text, for a `Screen` of some width.
+"""Formats values as text for a `Screen` of some width.
 
-It formats numbers, lists, sentences, tables and JSON documents.
+These are numbers, lists, sentences, tables and JSON documents.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-COMMIT, DAY = 7, 10  # characters of a commit's id, and of an ISO date
+COMMIT, DAY = 7, 10  # characters of a commit id, and of an ISO date
 _LONG = 40
 _CHANGE = r"(?<!\S)([-+])(?=[0-9.]*[1-9])[0-9.]+(?!\S)"
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_LEAST_WIDTH = 16  # of a last column that is worth wrapping
+_LEAST_WIDTH = 16  # the least width of a last column worth wrapping
 _GAP = "  "  # between two columns
-_NO_BREAK = "\x00"  # for a blank: no printable text has it
+_NO_BREAK = "\x00"  # stands in for a blank: printable text never contains it
 _NO_COLOURS: Mapping[Part, str] = {}
 
 
@@ -55,7 +55,7 @@ COLOURS: Mapping[Part, str] = {
     Part.WARNING: "1;33",
     Part.HINT: "1;36",
 }
-# What the words of a report say, wherever they stand by themselves in a line or a table.
+# What the words of a report mean, wherever they appear by themselves in a line or a table.
 LEVELS: Mapping[str, Part] = {"major": Part.MAJOR, "minor": Part.MINOR, "patch": Part.PATCH}
 VERDICTS: Mapping[str, Part] = {"fail": Part.MAJOR, "unscored": Part.MINOR, "pass": Part.PATCH}
 _LEADS: Mapping[str, Part] = {
@@ -70,7 +70,7 @@ _LEADS: Mapping[str, Part] = {
 class Screen(NamedTuple):
     """`width` in characters; without `colours` every part is plain; `whole` shortens no list.
 
-    `drawn` says that somebody looks at it, so that bars are worth drawing, and `fits` that no line
+    `drawn` says that somebody is looking, so that bars are worth drawing, and `fits` that no line
     may be wider.
     """
 
@@ -85,7 +85,7 @@ class Screen(NamedTuple):
         return self.whole or number <= _LONG
 
     def shorten_list(self, lines: Sequence[str]) -> list[str]:
-        """Return the lines of a list; of a long one the first, and how many more there are."""
+        """Return the lines of a list; for a long one the first, and how many more there are."""
         if self.can_hold(len(lines)):
             return list(lines)
         return [*lines[:_LONG], f"  and {len(lines) - _LONG:,} more; --verbose lists them all"]
@@ -106,7 +106,7 @@ class Screen(NamedTuple):
         return [self.paint(part, line) for line in lines]
 
     def paint_words(self, text: str, parts: Mapping[str, Part]) -> str:
-        """Return a text in which each of some words has a colour, where it stands by itself."""
+        """Return a text in which some words have colours, if they appear by themselves."""
         if not self.colours:
             return text
         words = "|".join(map(re.escape, parts))
@@ -125,15 +125,12 @@ class Screen(NamedTuple):
         return re.sub(_CHANGE, lambda found: self.paint(sides[found[1]], found[0]), line, count=1)
 
     def paint_verb(self, line: str) -> str:
-        """Return a line in which the first word has the colour of success.
-
-        That word says what was done.
-        """
+        """Return a line whose first word, which says what was done, has the colour of success."""
         verb, blank, rest = line.partition(" ")
         return self.paint(Part.VERB, verb) + blank + rest
 
     def paint_lead(self, line: str) -> str:
-        """Return a message in which `error:`, `hint:` and their like have a colour."""
+        """Return a message in which `error:`, `hint:` and the like have a colour."""
         lead, colon, rest = line.partition(":")
         return self.paint(_LEADS.get(lead) if colon else None, lead + colon) + rest
 
@@ -143,7 +140,7 @@ class Screen(NamedTuple):
         return [self.paint(sides.get(line[:1]), make_printable(line)) for line in diff.splitlines()]
 
     def fit(self, text: str) -> str:
-        """Return a text with no line wider than the screen, where it has an end."""
+        """Return a text with no line wider than the screen, if the screen has an end."""
         return fold_text(text, self.width) if self.fits else text
 
     def fold(self, command: str, margin: int = 0) -> list[str]:
@@ -155,7 +152,7 @@ class Screen(NamedTuple):
 
 
 def draw_sparkline(counts: Sequence[int]) -> str:
-    """Return a bar for each count, the highest one whole; a blank for none."""
+    """Return a bar for each count, the highest at full height; a blank for none."""
     most = max(counts, default=0)
     return "".join(
         _BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts
@@ -166,7 +163,7 @@ PAPER = Screen()
 
 
 def join_names(words: Iterable[str], limit: int | None = None) -> str:
-    """Return `a, b and c`; of more than `limit` names the first ones and `5 more`."""
+    """Return `a, b and c`; for more than `limit` names, the first ones and `5 more`."""
     names = list(words)
     if limit is not None and len(names) > limit:
         names = [*names[:limit], f"{len(names) - limit:,} more"]
@@ -174,9 +171,9 @@ def join_names(words: Iterable[str], limit: int | None = None) -> str:
 
 
 def join_blocks(*blocks: str | Iterable[str]) -> str:
-    """Return blocks, each a text or lines, with a blank line between two.
+    """Return blocks, each a text or lines, separated by blank lines.
 
-    A block without a text is left out.
+    A block without text is left out.
     """
     texts = (block if isinstance(block, str) else "\n".join(block) for block in blocks)
     return "\n\n".join(filter(None, texts))
@@ -187,9 +184,9 @@ def wrap_lines(
 ) -> list[str]:
     """Return sentences, safe to show, in lines of at most `width` characters.
 
-    The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen
-    or where it is longer than a line, and no command is: options, rules, paths and commands are
-    copied.
+    The first line of each begins with `lead`, the others with `inner`. Words are not cut, neither
+    at hyphens nor if longer than a line, and neither are commands: people copy options, rules,
+    paths and commands.
     """
     from textwrap import TextWrapper
 
@@ -211,7 +208,7 @@ def _keep_commands_whole(sentence: str) -> str:
 def format_percent(value: Fraction | None, digits: int = 2) -> str:
     """Return a share of 1 in hundredths, `66.67`, or `-` for None.
 
-    Only all is `100.00`, and only nothing `0.00`.
+    `100.00` and `0.00` are never rounded values.
     """
     if value is None:
         return "-"
@@ -221,9 +218,9 @@ def format_percent(value: Fraction | None, digits: int = 2) -> str:
 
 
 def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Return one line for each row, every column as wide as its widest cell, all cells escaped.
+    """Return one line per row, each column as wide as its widest cell, all cells escaped.
 
-    Cells are aligned left; those of the columns `right`, which are numbers, right.
+    Cells are aligned left, except those in the columns `right`, which are numbers.
     """
     cells = list(map(_make_row_printable, rows))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -246,7 +243,7 @@ def wrap_columns(
 ) -> list[str]:
     """Return the lines of `format_columns`.
 
-    The last cell of a row that is too wide goes on below itself.
+    In a row that is too wide, the last cell continues below itself.
     """
     return [line for row in wrap_rows(rows, width, right) for line in row.split("\n")]
 
@@ -254,7 +251,7 @@ def wrap_columns(
 def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
     """Return a text for each row.
 
-    It has one line, or several where its last cell goes on below itself.
+    It has several lines if its last cell continues below itself.
     """
     lines = format_columns(rows, right).split("\n")
     margin = len(format_columns([(*row[:-1], "x") for row in rows], right).partition("\n")[0]) - 1
@@ -271,7 +268,7 @@ def _wrap_last_cell(line: str, margin: int, width: int) -> str:
 def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
     """Return a sentence next to its lead, wrapped.
 
-    It is below the lead where that is wider than half the screen.
+    If the lead is wider than half the screen, the sentence goes below it.
     """
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
@@ -282,7 +279,7 @@ def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
 def dump_json(document: Any) -> str:
     """Return the document in ASCII, with `##` escaped.
 
-    In a log, `##` starts a command of a CI system.
+    In a log, `##` starts a command for a CI system.
     """
     import json
 

@@ -17,15 +17,15 @@ _LINES_LIMIT = 12
 _VALUE_CONTEXT = 1  # lines around a change of a value
 _CONTEXT_CHARACTERS = 16  # characters before the first difference of two long lines
 _READ_LIMIT = 400  # lines of each side that are compared: the time grows with their product
-_FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
-# Lines that are compared; of more, all old lines are removed and all new ones added.
+_FLOW_WIDTH = 40  # characters up to which a mapping or list is put on one line
+# Lines that are compared; with more, all old lines are removed and all new ones added.
 _COMPARED_LIMIT = 2000
-_FILE_CONTEXT = 3  # lines around a change of a file, as git has them
+_FILE_CONTEXT = 3  # lines around a change in a file, as in git
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
 
 class Mark(StrEnum):
-    """The side of a line; `MORE` stands for lines that are left out."""
+    """The side of a line; `MORE` means lines that are left out."""
 
     OLD = "-"
     NEW = "+"
@@ -57,10 +57,7 @@ def compare_values(old: Any, new: Any, width: int) -> list[Line]:
 
 
 def format_one_line(old: Any, new: Any, width: int) -> str | None:
-    """Return `old → new` where both are short and single.
-
-    It is None where they are not, or where one is absent.
-    """
+    """Return `old → new` if both are short and on one line; None if not, or if one is absent."""
     before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
@@ -70,7 +67,10 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
 
 
 def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
-    """Return a unified diff of two files, None being absent; for binary files git's one line."""
+    """Return a unified diff of two files, with None for an absent one.
+
+    For binary files git's line.
+    """
     names = [
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",
@@ -96,7 +96,7 @@ def _value_lines(value: Any) -> list[str]:
 
 
 def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
-    """Cut the common prefix of two long lines, but for its last characters."""
+    """Cut the common prefix of two long lines, except for its last characters."""
     if len(old) <= width and len(new) <= width:
         return old, new
     cut = max(0, count_common_prefix(old, new) - _CONTEXT_CHARACTERS)
@@ -104,7 +104,7 @@ def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
 
 
 def _pair_lines(lines: list[Line], width: int) -> list[Line]:
-    """Cut each old line and the new one in its place to where they differ."""
+    """Cut each old line, and the new one in its place, to where they differ."""
     runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
     for old, new in pairwise(runs):
         if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
@@ -117,7 +117,7 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
 def _strip_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """Cut the common first lines of two texts, and all lines beyond the limit.
 
-    The last of the common lines stays.
+    The last common line stays.
     """
     cut = max(0, count_common_prefix(old, new) - _VALUE_CONTEXT)
     return old[cut : cut + _READ_LIMIT], new[cut : cut + _READ_LIMIT]

@@ -1,4 +1,4 @@
-"""Writes a plain value as an outline of lines, and a small one on a line."""
+"""Writes a plain value as an outline of lines, and a small one on a single line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
 
 def format_value_outline(value: Any, short: int) -> Iterator[str]:
-    """Yield the lines of a value; a mapping or list of at most `short` characters stands on one."""
+    """Yield the lines of a value.
+
+    A mapping or list of at most `short` characters is on one line.
+    """
     if not isinstance(value, dict | list) or not value or len(format_flow(value)) <= short:
         yield from _leaf_lines(value)
         return
@@ -32,9 +35,9 @@ def format_value_outline(value: Any, short: int) -> Iterator[str]:
 
 
 def format_flow(value: Any) -> str:
-    """Write a value on one line, as YAML does.
+    """Write a value on one line, as in YAML.
 
-    A text is quoted only where YAML could read another value.
+    A text is quoted only if YAML could read it as another value.
     """
     if isinstance(value, dict):
         return (
@@ -54,7 +57,7 @@ def format_flow(value: Any) -> str:
 
 
 def _block_mark(value: Any) -> str:
-    # As in YAML, `|` keeps the last line break of a block of text and `|-` has none.
+    # As in YAML, `|` keeps the last line break of a block of text and `|-` drops it.
     if not isinstance(value, str):
         return ""
     return " |" if value.endswith("\n") else " |-"

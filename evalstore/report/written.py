@@ -1,7 +1,4 @@
-"""Renders in a few lines what a command wrote or listed.
-
-That is a store, a file, a site, an export or a lock.
-"""
+"""Renders in a few lines what a command wrote or listed: a store, file, site, export or lock."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ _SIGNS = {"+": Part.NEW, "~": Part.MINOR, "-": Part.OLD}
 
 
 def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
-    """Return the accepted change, the bump that its artifact needs now, and the file to review."""
+    """Return the accepted change, the bump that its artifact now needs, and the file to review."""
     acceptance, status = result.acceptance, result.status
     until = f" until {acceptance.accepted.until}" if acceptance.accepted.until else ""
     lines = [
@@ -59,7 +56,7 @@ def document_story(story: ReplayedStory) -> Any:
 
 
 def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
-    """Return the file itself when it was not written anywhere, else what was written where."""
+    """Return the file itself if it was not written, else what was written where."""
     if result.out is None:
         return "".join(file.text for file in result.files)
     wrote = [
@@ -80,14 +77,14 @@ def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
 
 
 def describe_refusal(refused: UnexportedFile) -> str:
-    """Return what could not be given back, why, and what to do."""
+    """Return what could not be exported, why, and what to do."""
     place = f"{refused.file} from {refused.ref}" if refused.file else refused.ref
     hint = f"; {refused.hint}" if refused.hint else ""
     return f"not written: {place}, {refused.reason}{hint}"
 
 
 def document_export(result: ExportResult) -> Any:
-    """Return the JSON document; the texts are in it when they were not written."""
+    """Return the JSON document, with the texts if they were not written."""
     text = "text" if result.out is None else ""
     digest = {"sha256": lambda file: sha256(file.text.encode()).hexdigest()}
     row = ("file ref", digest, f"left_out behind {text}")
@@ -124,10 +121,7 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
 
 
 def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
-    """Return a line for each reference that is new, moved or removed.
-
-    It also says how many the lock holds.
-    """
+    """Return a line for each new, moved or removed reference, and how many the lock holds."""
     rows = [
         *(_reference_row(reference) for reference in result.refs if reference.changed),
         *(("-", ref, "") for ref in result.removed),

@@ -1,7 +1,4 @@
-"""Renders a list of problems for CI systems and reviewers.
-
-It is a table of formats; each is a module here.
-"""
+"""Renders a list of problems for CI systems and reviewers, with one module per format."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evalstore.report.problems import ProblemReport
 
-# Each is a module of this package with `render(report)`, and a choice of --format where a command
-# has problems.
+# Each is a module of this package with `render(report)`, and a choice of --format for commands that
+# report problems.
 FORMATS = ("sarif", "github", "gitlab", "junit", "markdown")
 
 

@@ -1,4 +1,4 @@
-"""Renders problems as annotations of GitHub Actions, errors first.
+"""Renders problems as annotations for GitHub Actions, errors first.
 
 Only this module writes workflow commands.
 """
@@ -13,17 +13,13 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import escape_ci_commands, make_printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-# The runner decodes exactly these; a property ends at a colon or comma, which a message may
-# contain.
+# The runner decodes exactly these; a property ends at a colon or comma, which messages may contain.
 _MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
 
 
 def render(report: ProblemReport) -> str:
-    """Return a workflow command for each problem, then the summary and the remarks.
-
-    These last are plain lines.
-    """
+    """Return a workflow command for each problem, then the summary and remarks as plain lines."""
     lines = [f"evalstore {report.command}: {report.summary}", *report.remarks]
     return "\n".join(
         [
@@ -43,7 +39,7 @@ def format_annotation(error: EvalstoreError) -> str:
 
 
 def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
-    """Return a workflow command, escaped so that no text ends it or adds a property to it."""
+    """Return a workflow command, escaped so that no text can end it or add a property."""
     printable = {key: make_printable(value) for key, value in properties.items()}
     options = ",".join(f"{key}={_escape(printable[key], _PROPERTY_ESCAPES)}" for key in printable)
     message = "\n".join(map(make_printable, lines))

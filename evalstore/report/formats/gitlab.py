@@ -1,4 +1,4 @@
-"""Renders problems as a report of GitLab's Code Quality: JSON issues with distinct fingerprints."""
+"""Renders problems as a GitLab Code Quality report: JSON issues with distinct fingerprints."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def render(report: ProblemReport) -> str:
 
 def _issue(problem: Problem) -> dict[str, Any]:
     place = problem.place
-    # There is no place for more than a line: what to do next, and what made it count less than its
-    # rule says.
+    # There is room for one line only: what to do next, and what made the problem count less than
+    # its rule says.
     shown = [(label, sentence) for label, sentence in problem.notes if label in _SHOWN]
     notes = [words if label == "hint" else f"{label}: {words}" for label, words in shown]
     return {

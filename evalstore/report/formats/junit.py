@@ -14,7 +14,7 @@ _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: 
 
 
 def render(report: ProblemReport) -> str:
-    """Return one suite with a case for each problem, or one case that passed."""
+    """Return one suite with a case per problem, or a single passed case."""
     cases = [_format_failed_case(problem) for problem in report.problems] or [
         _format_passed_case(report)
     ]
@@ -38,7 +38,7 @@ def render(report: ProblemReport) -> str:
 def _format_failed_case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
-    # A name that comes twice is shown once.
+    # A repeated name is shown once.
     name = f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"
     body = "\n".join([f"{file}:{line}", *problem.note_lines])
     kind = f" type={_xml_attribute(problem.level)}" if tag == "failure" else ""

@@ -9,22 +9,22 @@ from evalstore.errors import Place
 from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import make_printable
 
-_LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-# Notes that a reader copies, so they are code.
+_LIMIT = 60_000  # characters; GitHub allows 65,536 in a comment
+# Notes that readers copy, so they are code.
 _COMMANDS = frozenset({"accept", "fingerprint", "hint"})
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
-# GitHub and GitLab link these (mentions, issues, emoji, URLs) even where a backslash escapes them
-# for Markdown.
+# GitHub and GitLab link these (mentions, issues, emoji, URLs) even if a Markdown backslash escapes
+# them.
 _REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
-_BREAK = "\u200b"  # a space of no width, which breaks the reference
+_BREAK = "\u200b"  # a zero-width space, which breaks the reference
 _RUNS = re.compile(r"`+")
-# What makes a paragraph a list or a rule where it begins with it.
+# What makes a paragraph a list or a rule if it begins with it.
 _LIST = re.compile(r"^(\d*)([-+=.)])")
 
 
 def render(report: ProblemReport) -> str:
-    """Return the comment; problems beyond its limit are counted instead of listed."""
+    """Return the comment; problems beyond its limit are counted, not listed."""
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
     remarks = (_LIST.sub(r"\1\\\2", escape_prose(remark)) for remark in report.remarks)
     head = (
@@ -51,16 +51,13 @@ def render(report: ProblemReport) -> str:
 
 
 def escape_prose(text: str) -> str:
-    """Return text from outside as words of a paragraph.
-
-    It has no markup, no HTML, no link, no mention and no emoji.
-    """
+    """Return outside text as plain words: no markup, HTML, link, mention or emoji."""
     broken = _REFERENCES.sub(lambda match: match[1] + _BREAK, make_printable(text))
     return _MARKUP.sub(r"\\\1", broken)
 
 
 def format_code(text: str) -> str:
-    """Return text from outside as a code span, fenced by more backticks than it has in a row."""
+    """Return outside text as a code span, fenced by more backticks than it has in a row."""
     safe = make_printable(text)
     fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
     edge = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) or not safe else ""
@@ -68,7 +65,7 @@ def format_code(text: str) -> str:
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; cells are text from outside."""
+    """Yield the lines of a table whose cells are outside text."""
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
     yield from (f"| {' | '.join(map(escape_prose, row))} |" for row in rows)

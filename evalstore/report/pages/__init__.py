@@ -1,4 +1,1 @@
-"""Writes results as HTML pages.
-
-Each is one file that loads nothing, runs only our script, and can be printed.
-"""
+"""Writes results as HTML pages: printable files that load nothing and run only our script."""

@@ -1,7 +1,4 @@
-"""Writes how well a judge agrees with people as a page.
-
-It shows labels against verdicts, rates and disagreements.
-"""
+"""Writes a page on how well a judge agrees with people: labels, rates and disagreements."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from evalstore.statistics import Rate
 
 _HEIGHT, _GAP = 240, 1  # pixels of the picture, percent between its columns
-_LEAST_WIDTH, _LEAST_HEIGHT = 12, 20  # of a box that has room for its number
+_LEAST_WIDTH, _LEAST_HEIGHT = 12, 20  # height of a box that has room for its number
 
 
 def write_page(
@@ -27,8 +24,8 @@ def write_page(
 ) -> str:
     """Return the page.
 
-    `head` says which rows and verdicts these are, `advantage` how the judge compares with a
-    constant answer, `cases` are the rows on which judge and label differ.
+    `head` says which rows and verdicts these are, and `advantage` how the judge compares with a
+    constant answer; `cases` are the rows on which judge and label differ.
     """
     counts = agreement.confusion
     return render_page(
@@ -64,7 +61,7 @@ def _write_sentence(agreement: Agreement) -> str:
 
 
 def _draw_boxes(counts: Confusion) -> list[dict[str, Any]]:
-    """Return a column for each label, as wide as it is frequent, split by what the judge said."""
+    """Return a column per label, as wide as it is frequent, divided by the judge's verdicts."""
     columns = (
         ("pass", counts.true_pass, counts.false_fail),
         ("fail", counts.true_fail, counts.false_pass),

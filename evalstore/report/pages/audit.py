@@ -21,8 +21,8 @@ from evalstore.report.pages.waterfall import is_resolved, prepare_waterfall
 from evalstore.text import count_noun, make_excerpt
 
 _MOST_EDITS = 100
-# Bytes for all that has a length, outputs and what was asked left aside: a page stays below 300 kB
-# beside them.
+# Bytes for everything that can grow, except outputs and what was asked: without these a page stays
+# below 300 kB.
 _BUDGET, _LEAST_BUDGET = 250_000, 50_000
 _NAME = 24
 
@@ -38,9 +38,9 @@ def write_page(  # noqa: PLR0913  # what a page has beside the report
 ) -> str:
     """Return the page.
 
-    `conditions` are the answers to conditions in words, `slices` the rows of the table of slices
-    with its head first, `facts` what else is to be said. `links` lead to the pages of steps between
-    two releases, by `write_step`; in a site `trail` leads to where the page belongs.
+    `conditions` are the answers to conditions in words, `slices` the rows of the table of slices,
+    headings first, and `facts` what else to say. `links` lead to the pages of the steps between two
+    releases, by `write_step`; in a site, `trail` leads to where the page belongs.
     """
     audit = report.audit
     edits = _list_moving_edits(audit)
@@ -76,7 +76,7 @@ def write_page(  # noqa: PLR0913  # what a page has beside the report
 
 
 def _list_moving_edits(audit: Audit) -> list[Cause]:
-    """Return the edits that moved a score or a verdict, those that moved most first."""
+    """Return the edits that moved a score or a verdict, most first."""
     causes = chain.from_iterable(factor.causes for factor in audit.factors)
     moving = (cause for cause in causes if cause.share or cause.passes or cause.moved)
     return sorted(moving, key=lambda cause: -abs(cause.share))
@@ -124,7 +124,7 @@ def _describe_failed(failed: FailedCheck) -> str:
 
 
 def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the questions behind the lines, which no factor moved, and what was not reproduced."""
+    """Yield the questions behind the lines that no factor moved, and what was not reproduced."""
     lines = audit.lines
     lists = (
         ("added to the dataset", lines.questions.added),

@@ -15,12 +15,15 @@ _WIDTH, _HEIGHT = (
     16,
 )
 _CAP = 1  # width of a whisker's end
-_DASH, _DASHES = 3, 2  # width, and number, of the dashes at an end of a whisker that is cut
+_DASH, _DASHES = 3, 2  # width and number of the dashes at the cut end of a whisker
 _MARGIN = 4  # room for a mark at both ends
 
 
 class Shape(NamedTuple):
-    """A box, or without a width an upright line at `x`; `look` is its class in the style."""
+    """A box, or, without a width, an upright line at `x`.
+
+    `look` is its class in the style sheet.
+    """
 
     x: float
     width: float | None
@@ -29,12 +32,12 @@ class Shape(NamedTuple):
 
     @property
     def top(self) -> int:
-        """Return where it begins, so that it is in the middle of the height."""
+        """Return its upper edge, which centres it vertically."""
         return (_HEIGHT - self.height) // 2
 
 
 class Drawing(NamedTuple):
-    """A bar: what it shows in words, and its shapes, the first at the back."""
+    """A bar: what it shows in words, and its shapes, rearmost first."""
 
     label: str
     shapes: tuple[Shape, ...]
@@ -49,7 +52,7 @@ class BarScale:
 
     @classmethod
     def from_values(cls, values: Iterable[Fraction]) -> BarScale:
-        """Return the scale from the least to the largest value."""
+        """Return the scale from the smallest to the largest value."""
         found = [*values]
         return cls(min(found), max(found))
 
@@ -57,7 +60,7 @@ class BarScale:
         return f"{format_percent(self.low)} to {format_percent(self.high)}"
 
     def find_place(self, value: Fraction) -> float:
-        """Return where a value is in the view box; in the middle where the scale has no length."""
+        """Return the place of a value in the view box; the middle if the scale has no length."""
         part = (
             Fraction(1, 2) if self.low == self.high else (value - self.low) / (self.high - self.low)
         )
@@ -72,9 +75,9 @@ def draw_step(
     is_open: bool = False,
     ends: Sequence[Fraction] = (),
 ) -> Drawing:
-    """Draw a change from one level to another, as an outline where it could be chance (`is_open`).
+    """Draw a change from one level to another, outlined if it could be chance (`is_open`).
 
-    A whisker leads to both `ends` of its interval, or to 0 or 1 where these are beyond.
+    A whisker leads to both `ends` of its interval, or to 0 or 1 if these are beyond.
     """
     places = sorted(map(scale.find_place, (start, end)))
     side = "rise" if end > start else "fall"
@@ -94,7 +97,7 @@ def draw_mark(value: Fraction, scale: BarScale) -> Drawing:
 
 
 def draw_bar(value: Fraction, *, is_strong: bool = False, ends: Sequence[float] = ()) -> Drawing:
-    """Draw a share of all points from the left; a strong one is in the colour of marks.
+    """Draw a share of all points from the left; a strong one has the colour of marks.
 
     A whisker leads to both `ends` of its interval.
     """
@@ -104,7 +107,7 @@ def draw_bar(value: Fraction, *, is_strong: bool = False, ends: Sequence[float] 
 
 
 def limit_share(value: Fraction) -> Fraction:
-    """Return a share of all points, no less than 0 and no more than 1."""
+    """Return a share of all points, limited to 0 through 1."""
     return min(max(value, Fraction(0)), Fraction(1))
 
 

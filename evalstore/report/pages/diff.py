@@ -1,7 +1,4 @@
-"""Writes a comparison as a page.
-
-It has the bump, and each change with what it moves, why, and an example.
-"""
+"""Writes a comparison as a page: the bump, and each change with its effect, reason and example."""
 
 from __future__ import annotations
 
@@ -43,9 +40,9 @@ if TYPE_CHECKING:
 
 _BUDGET = 250_000  # bytes for all findings: a page stays below 300 kB
 _WIDTH = 100  # characters of a line of a compared value
-_FEW = 6  # findings that are looked through without a filter
+_FEW = 6  # findings that can be browsed without a filter
 _MOST_RULES, _MOST_CHILDREN = 60, 100
-_LONG = 60  # characters of an output that its sentence has already
+_LONG = 60  # characters of an output that are in its sentence already
 _MOST_CHARACTERS = 5_000
 _COLOURS = {Bump.MAJOR: "down", Bump.MINOR: "tell"}
 _LEVELS = {Bump.MAJOR: "l3", Bump.MINOR: "l2", Bump.PATCH: "l1", Bump.NONE: "l0"}
@@ -59,7 +56,7 @@ _MARKS = {Mark.OLD: "del", Mark.NEW: "ins"}
 
 
 def write_page(diff: Diff, trail: str = "") -> str:
-    """Return the page of one comparison; in a site `trail` leads to where it belongs."""
+    """Return the page of one comparison; in a site, `trail` leads to where it belongs."""
     found = _prepare_diff(diff, _BUDGET)
     return render_page(
         "diff",
@@ -75,7 +72,7 @@ def write_page(diff: Diff, trail: str = "") -> str:
 
 
 def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]) -> str:
-    """Return the page of all comparisons of a store.
+    """Return the page of all comparisons in a store.
 
     `others` are artifacts that were not compared.
     """
@@ -93,7 +90,7 @@ def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]
 
 
 def _prepare_diff(diff: Diff, budget: int) -> dict[str, Any]:
-    """Return what a page shows of a comparison; its changes have `budget` bytes."""
+    """Return what a page shows of a comparison; its changes get `budget` bytes."""
     return {
         "sides": (diff.old.ref or "old", diff.new.ref or "new"),
         "sentence": f"{_capitalize(summary(diff))}.",
@@ -168,7 +165,7 @@ def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool, ask: s
 def _list_menus(
     findings: Sequence[DiffFinding], rules: Mapping[str, str]
 ) -> tuple[FilterMenu, ...]:
-    """Return what finds a change: the levels and directions that occur, and rules by class."""
+    """Return the menus that find a change: the levels and directions that occur, and the rules."""
     levels, directions = {one.level for one in findings}, {one.direction for one in findings}
     scores = {key: word for one, (key, word) in _DIRECTIONS.items() if one in directions}
     return (
@@ -181,7 +178,7 @@ def _list_menus(
 
 
 def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
-    """Return an exchange on one line, or each of its lines with the element that marks it."""
+    """Return a one-line exchange, or each of its lines with the element that marks it."""
     if isinstance(exchange, str):
         return exchange
     marks = [_MARKS.get(line.mark, "span") for line in exchange]
@@ -190,7 +187,7 @@ def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
 
 
 def has_diff(source: EditSource) -> bool:
-    """Whether an edit has a diff: it was made to an artifact, by a rule of the diff."""
+    """Whether an edit has a diff: it changed an artifact, and a rule of the diff found it."""
     return bool(source.origin.ref and source.rule)
 
 
@@ -209,10 +206,7 @@ def prepare_edit(source: EditSource, links: Mapping[str, str], files: EditFiles)
 
 
 def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict[str, Any]:
-    """Return what one edit changed in words, with its rule, and the changed lines.
-
-    It also says where they are.
-    """
+    """Return what one edit changed in words, its rule, the changed lines, and where they are."""
     return {
         "message": finding.message,
         "rule": finding.rule,
@@ -239,10 +233,7 @@ def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None
 
 
 def _mark_excerpts(finding: DiffFinding, files: EditFiles) -> list[tuple[str, str]]:
-    """Return the lines around an edit with their numbers.
-
-    They are the old line, and the new one in context.
-    """
+    """Return the lines around an edit, numbered: the old line, and the new one in context."""
     old, new = (files.excerpts.get(one) if one else None for one in (finding.old, finding.new))
     old = old or (files.others.get(finding.new) if finding.new else None)
     new = new or (files.others.get(finding.old) if finding.old else None)

@@ -1,4 +1,4 @@
-"""Filters a list by choices, with rules of CSS and no script."""
+"""Filters a list by choices, with CSS rules and no script."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 @dataclass(frozen=True, slots=True)
 class FilterMenu:
-    """One list of choices: labels by the class of the items that each leaves in sight.
+    """One list of choices: a label for each class of items that it keeps visible.
 
-    `every` is the label for all.
+    `every` is the label for all items.
     """
 
     label: str
@@ -24,7 +24,7 @@ class FilterMenu:
 class FilteredList:
     """Items below their filters.
 
-    An item has the class `q` and those of the choices that it is found by.
+    An item has the class `q` and those of the choices that find it.
     """
 
     menus: tuple[FilterMenu, ...]
@@ -33,18 +33,18 @@ class FilteredList:
 
     @property
     def rules(self) -> str:
-        """The rules of CSS by which the filters work."""
+        """The CSS rules that make the filters work."""
         return write_rules(self.menus)
 
 
 def write_rules(menus: Iterable[FilterMenu]) -> str:
-    """Return the rules of CSS by which filters work."""
+    """Return the CSS rules that make filters work."""
     keys = (key for menu in menus for key in menu.choices)
     return "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
 
 
 def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
-    """Return the first items within `budget` bytes together.
+    """Return the first items that fit into `budget` bytes together.
 
     Each comes with the number of its bytes that do not count.
     """
@@ -61,5 +61,5 @@ def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Mark
 def filter_items(
     menus: Iterable[FilterMenu], items: tuple[Markup, ...], about: str
 ) -> FilteredList:
-    """Return items below those menus that have choices."""
+    """Return items below the menus that have choices."""
     return FilteredList(tuple(menu for menu in menus if menu.choices), items, about)

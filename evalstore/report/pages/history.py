@@ -32,9 +32,9 @@ _EDITS = 20  # of a release
 def prepare_timeline(
     history: ScoreHistory, names: Sequence[str], *, names_edits: bool = False
 ) -> dict[str, Any]:
-    """Return the rows of all releases, the oldest first.
+    """Return the rows of all releases, oldest first.
 
-    `names` are the heads of the runs' columns. With `names_edits` a row says what its release
+    `names` are the headings of the runs' columns. With `names_edits`, a row says what its release
     changed, with links to the diff below.
     """
     runs = list(zip(history.runs, names, strict=True))
@@ -65,7 +65,7 @@ def _list_edits(history: ScoreHistory, place: int) -> list[DiffFinding]:
 def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
     """Return what one release changed.
 
-    It has each edit with its values, and the command that shows all of it.
+    It has each edit with its values, and the command that shows them all.
     """
     old, new = history.releases[place - 1], history.releases[place]
     return {
@@ -97,7 +97,7 @@ def _prepare_cell(run: ScoredRun, place: int, name: str, version: str) -> dict[s
 
 
 def _describe_coverage(coverage: Coverage) -> str:
-    """Return how many gradings were made where some were not; nothing where all were."""
+    """Return how many gradings were made, if some were not; empty if all were."""
     return str(coverage) if coverage.graded < coverage.asked else ""
 
 
@@ -130,7 +130,7 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 
 
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
-    """Return the picture of the recorded scores in order of time.
+    """Return the picture of the recorded scores over time.
 
     It has a line for each model, and the releases.
     """

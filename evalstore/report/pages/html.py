@@ -1,6 +1,6 @@
 """Renders the pages' templates.
 
-Outside text is escaped, nothing is loaded, and no script but ours runs.
+Outside text is escaped, nothing is loaded, and only our script runs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt, make_printable
 
-_PIECES = 64  # values of a template that are written at once
-MOST_CHARACTERS = 20_000  # of an output or what was asked: of more the rest is counted
-# Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its
-# log as commands.
+_PIECES = 64  # template values that are written at once
+MOST_CHARACTERS = 20_000  # of an output or what was asked; the rest is counted
+# In addition to markup characters: a CI system reads `##[…]`, and `::…` at the start of a line, as
+# commands in its log.
 _ESCAPES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>\"'#"})
 _COLON = re.compile(r"^(\s*):", re.MULTILINE)
-_PLAIN = re.compile(r"(?![ :])[ !$%(-;=?-~]*")  # in one line of ASCII, what needs no escape
+_PLAIN = re.compile(r"(?![ :])[ !$%(-;=?-~]*")  # text on one line of ASCII that needs no escaping
 
 
 def escape_html(text: str) -> Markup:
-    """Return text from outside as HTML that acts on nobody.
+    """Return outside text as HTML that cannot act on anybody.
 
     Line feeds and tabs stay as they are.
     """
@@ -39,14 +39,14 @@ def escape_html(text: str) -> Markup:
 
 
 def mark_pieces(element: str, pieces: Iterable[tuple[str, bool]]) -> Markup:
-    """Return a text in pieces as HTML; those that are marked stand in an element."""
+    """Return a text in pieces as HTML; marked pieces are in an element."""
     escaped = ((_escape(text), is_marked) for text, is_marked in pieces)
     parts = (f"<{element}>{text}</{element}>" if is_marked else text for text, is_marked in escaped)
     return Markup("".join(parts))  # noqa: S704  # escaped there
 
 
 def join_markup(parts: Iterable[Markup]) -> Markup:
-    """Return HTML in lines; `Markup.join` would look at every part again."""
+    """Return HTML joined by newlines; `Markup.join` would examine every part again."""
     return Markup("\n".join(parts))  # noqa: S704  # escaped before
 
 
@@ -58,10 +58,7 @@ def _escape(text: str) -> str:
 
 
 def is_shown_whole(text: str) -> bool:
-    """Whether a page shows a text as it is.
-
-    No character is escaped for readers, and none is cut off.
-    """
+    """Whether a page shows a text as it is, with nothing escaped for readers or cut off."""
     plain = text.replace("\n", "").replace("\t", "")
     return len(text) <= MOST_CHARACTERS and make_printable(plain) == plain
 
@@ -72,7 +69,7 @@ def render_template(name: str, /, **values: Any) -> Markup:
 
 
 def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:
-    """Return a whole page; `rules` is CSS of our own beside the style that all pages share."""
+    """Return a whole page; `rules` is our CSS in addition to the style that all pages share."""
     return "".join(generate_page(name, title=title, rules=rules, **values))
 
 
@@ -88,12 +85,12 @@ def generate_page(
 ) -> Iterator[str]:
     """Yield a page in pieces; `scripts` name ours, and `trail` leads to where the page belongs.
 
-    The policy names the one style and the one script by their hashes: no image, no font, no form,
-    no request, and nothing that a text from outside could bring.
+    The policy names the one style and the one script by their hashes: no image, font, form or
+    request, and nothing that outside text could bring in.
     """
     style, code = read_own("style.css") + rules, "".join(map(read_own, scripts))
     policy = f"default-src 'none'; style-src {_hash_source(style)}"
-    # The script searches in a worker, whose code is its own.
+    # The script searches in a worker, which has separate code.
     policy += f"; script-src {_hash_source(code)}; worker-src blob:" if code else ""
     parts = {
         "title": title,
@@ -115,7 +112,7 @@ def _hash_source(text: str) -> str:
 
 @cache
 def read_own(name: str) -> str:
-    """Return the CSS or the script of a file beside the templates."""
+    """Return the CSS or the script in a file next to the templates."""
     return (files(__package__) / "templates" / name).read_text("utf-8")
 
 
@@ -129,7 +126,7 @@ def _load_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("evalstore.report.pages"),
         autoescape=True,
-        auto_reload=False,  # a row is a template of its own: its file is not asked for anew
+        auto_reload=False,  # each row is a separate template, whose file is not looked up again
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -149,7 +146,7 @@ def _load_environment() -> Environment:
 
 
 def _escape_value(value: Any) -> Markup:
-    """Return what a template prints.
+    """Return what a template prints for a value.
 
     Markup stays as it is; other values are escaped in our way, not Jinja's.
     """
@@ -157,5 +154,5 @@ def _escape_value(value: Any) -> Markup:
 
 
 def count_bytes(*texts: str) -> int:
-    """Return about how many bytes of a page texts are that are shown as they are."""
+    """Return roughly how many bytes texts take on a page when shown as they are."""
     return sum(len(text[:MOST_CHARACTERS].encode(errors="replace")) for text in texts)

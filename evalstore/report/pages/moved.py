@@ -1,4 +1,4 @@
-"""Prepares the questions that an audit moved for its page, with filters that work by CSS alone."""
+"""Prepares the questions that an audit moved for its page, with filters that need only CSS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def write_page(view: QuestionView, notes: Sequence[str]) -> str:
 def prepare_question(
     rows: tuple[GradedRow, GradedRow], cells: Sequence[QuestionCell]
 ) -> dict[str, Any]:
-    """Return what the page shows of one question.
+    """Return what the page shows for one question.
 
     It has the square of outputs and rubrics, the reasons of each check, and the answers side by
     side.
@@ -60,7 +60,7 @@ def prepare_question(
 
 
 def _list_asked(rows: tuple[GradedRow, GradedRow]) -> dict[str, str]:
-    """Return by heading what both outputs answer, and the question where that is something else."""
+    """Return by heading what both outputs answer, and the question if that is something else."""
     a, b = (row.input if row.asked is None else row.asked for row in rows)
     changed = {"asked of A": a, "asked of B": b, "word by word": compare_words(a, b)}
     asked = {"asked": a} if a == b else changed
@@ -71,7 +71,7 @@ def _list_asked(rows: tuple[GradedRow, GradedRow]) -> dict[str, str]:
 def _prepare_check(
     id_: str, cells: Sequence[QuestionCell], results: Sequence[CheckResult | None]
 ) -> dict[str, Any]:
-    """Return what one check says in each cell; cells with the same result share a line."""
+    """Return what one check says in each cell; cells with equal results share a line."""
     places: dict[CheckResult | None, list[QuestionCell]] = {}
     for cell, result in zip(cells, results, strict=True):
         places.setdefault(_name_alike(result), []).append(cell)
@@ -87,7 +87,7 @@ def _name_alike(result: CheckResult | None) -> CheckResult | None:
 def _describe_result(
     result: CheckResult | None, cells: Sequence[QuestionCell]
 ) -> tuple[str, str, str]:
-    """Return in which cells a check says so, its score and verdict, and its reason."""
+    """Return the cells in which a check says so, its score and verdict, and its reason."""
     where = ", ".join(f"{cell.output} under {cell.under}" for cell in cells)
     where = "all four" if len(cells) == _SQUARE else where
     if result is None:
@@ -104,14 +104,14 @@ def _describe_result(
 
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
-    """What can be chosen in the filters: by name of a class in the page, the label."""
+    """The choices in the filters: labels by the name of their class in the page."""
 
     factors: dict[str, str]
     edits: dict[EditSource, str]
     tags: dict[str, str]
 
     def list_classes(self, question: MovedQuestion) -> Iterator[str]:
-        """Yield the classes that a question has, by which filters find it."""
+        """Yield the classes by which filters find a question."""
         yield from (self.factors[name] for name in question.shares)
         yield from dict.fromkeys(
             self.edits[source] for source, _ in question.edits if source in self.edits
@@ -121,7 +121,7 @@ class FilterChoices:
 
 
 def find_flip(question: MovedQuestion) -> str:
-    """Return the class of a question's flip, by what both runs recorded."""
+    """Return the class of a question's flip, according to what both runs recorded."""
     old, new = (row.verdict for row in question.rows)
     if old is new:
         return "f2"
@@ -129,10 +129,10 @@ def find_flip(question: MovedQuestion) -> str:
 
 
 def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> FilteredList | None:
-    """Return the list of moved questions with its filters, or None where none moved.
+    """Return the list of moved questions with its filters; None if none moved.
 
-    `edits` are those of the page. All questions together have `budget` bytes, outputs and what was
-    asked left aside.
+    `edits` are those of the page. All questions together get `budget` bytes, not counting outputs
+    and what was asked.
     """
     if not audit.moved:
         return None
@@ -162,8 +162,7 @@ def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> Filt
 def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) -> FilterChoices:
     names = dict.fromkeys(name for question in moved for name in question.shares)
     edits = dict.fromkeys(source for question in moved for source, _ in question.edits)
-    # The page's table of edits has the numbers, so that a question leads to the people behind its
-    # edits.
+    # The page's table of edits has the numbers, so a question leads to the people behind its edits.
     numbers = {source: f"e{number}" for number, source in enumerate(listed)}
     tags = Counter(tag for question in moved for tag in dict.fromkeys(question.tags))
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:_MOST_TAGS]
@@ -203,7 +202,7 @@ def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
 
 
 def _name_diff(source: EditSource, choices: FilterChoices) -> str:
-    """Return the id of an edit's diff on the page; empty where it has none."""
+    """Return the id of an edit's diff on the page; empty if there is none."""
     key = choices.edits.get(source)
     return f"d{key[1:]}" if key and has_diff(source) else ""
 

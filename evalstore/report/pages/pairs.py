@@ -1,7 +1,4 @@
-"""Writes two runs as a page.
-
-Both outputs to each question are side by side, with what differs marked.
-"""
+"""Writes two runs as a page: both outputs to each question side by side, differences marked."""
 
 from __future__ import annotations
 
@@ -61,8 +58,8 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
 ) -> RowPages:
     """Read the pairs, each once, and render them.
 
-    `sentence`, the table of `means` below its `head`, and `facts` say how the records differ, as an
-    audit does.
+    `sentence`, the table of `means` below its `head`, and `facts` say how the records differ, as in
+    an audit.
     """
     writer = _PairWriter(tags, reader=reader)
     for pair in reader:
@@ -95,7 +92,7 @@ def prepare_pages(  # noqa: PLR0913  # what an audit says of both runs
 
 @dataclass(slots=True)
 class _PairWriter(RowWriter):
-    """Renders pairs, whose verdicts are those in B, and notes flips and edits, too."""
+    """Renders pairs with the verdicts of B, and also notes flips and edits."""
 
     reader: PairReader = field(kw_only=True)
     edits: ListKeys = field(default_factory=lambda: ListKeys("e"))
@@ -137,7 +134,7 @@ class _PairWriter(RowWriter):
         )
 
     def _render_check(self, id_: str, old: CheckResult | None, new: CheckResult | None) -> Markup:
-        """Return the line of what both runs said of a check: a reason that both gave once."""
+        """Return the line of what both runs said about a check; a shared reason appears once."""
         sides = ((one.verdict, self.scores[one.score][0]) if one else None for one in (old, new))
         reasons = [
             (name, one.reason) for name, one in (("A", old), ("B", new)) if one and one.reason
@@ -174,7 +171,10 @@ class _PairWriter(RowWriter):
 def _render_check_pair(
     id_: str, sides: tuple[tuple[Verdict, str] | None, ...], reasons: tuple[str, ...]
 ) -> Markup:
-    """Return the line of one check in both runs; many pairs have equal ones."""
+    """Return the line of one check in both runs.
+
+    It is cached, because many pairs have equal ones.
+    """
     return render_template("check_pair", id=id_, sides=sides, reasons=reasons, looks=LOOKS)
 
 
@@ -193,7 +193,7 @@ def _measure_change(old: CheckResult | None, new: CheckResult | None) -> str:
 def _list_texts(pair: RowPair) -> Iterator[tuple[str, str, Sequence[Markup]]]:
     """Yield what was asked and answered.
 
-    Each has a heading, a class, and one text, or both with what differs marked.
+    Each has a heading, a class, and either one text or both with differences marked.
     """
     asked = (row.input if row.asked is None else row.asked for row in pair)
     answers = (row.output.text for row in pair)

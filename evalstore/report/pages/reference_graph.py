@@ -1,7 +1,4 @@
-"""Draws who refers to whom in a store.
-
-It draws three columns, or on a phone a single one with arcs next to it.
-"""
+"""Draws who refers to whom in a store: three columns, or on a phone a single one with arcs."""
 
 from __future__ import annotations
 
@@ -14,11 +11,10 @@ from evalstore.report.pages.html import read_own, render_page
 if TYPE_CHECKING:
     from evalstore.site.values import SiteGraph
 
-# All in pixels at the width that each of the two is drawn for, boxes as in `references.html.jinja`;
-# a letter is
-# about 7 wide.
+# Everything is in pixels at the width that each drawing is made for, with boxes as in
+# `references.html.jinja`; a letter is about 7 wide.
 _BOX, _GAP, _ROW, _HEAD = 210, 64, 34, 26
-_ARC = 100  # how far the widest arc leaves the column
+_ARC = 100  # how far the widest arc extends beyond the column
 _LABEL = 28  # letters; the whole id is in the title
 
 
@@ -37,7 +33,7 @@ class GraphLayout(NamedTuple):
 
 
 class DrawnBox(NamedTuple):
-    """Where an artifact is drawn: its layer, its left edge, and the middle of its height."""
+    """Where an artifact is drawn: its layer, its left edge, and its vertical middle."""
 
     layer: int
     x: int
@@ -47,7 +43,7 @@ class DrawnBox(NamedTuple):
 def write_page(graph: SiteGraph) -> str:
     """Return the page.
 
-    It is drawn twice, and the width of the window says which of the two is seen.
+    It is drawn twice, and the window's width decides which drawing is visible.
     """
     return render_page(
         "references",
@@ -66,7 +62,7 @@ def _place_columns(graph: SiteGraph) -> GraphLayout:
         heads.append((left, _HEAD // 2, layer))
         for place, name in enumerate(layer):
             boxes[name] = DrawnBox(number, left, _HEAD + _ROW * place + _ROW // 2)
-    # Arrows within the last layer leave it on its right.
+    # Arrows within the last layer leave on its right.
     width = len(graph.layers) * (_BOX + _GAP)
     height = _HEAD + _ROW * max(map(len, graph.layers))
     return GraphLayout("columns", width, height, boxes, heads, _GAP)
@@ -84,7 +80,7 @@ def _place_arcs(graph: SiteGraph) -> GraphLayout:
 
 
 def _draw(graph: SiteGraph, layout: GraphLayout) -> dict[str, Any]:
-    """Return the paths of lines and tips, and where heads and boxes are."""
+    """Return the paths of lines and tips, and the places of heads and boxes."""
     lines = {True: list[str](), False: list[str]()}
     tips = set[str]()
     for one in graph.references:
@@ -108,7 +104,7 @@ def _prepare_box(name: str, box: DrawnBox) -> dict[str, Any]:
 
 
 def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str]:
-    """Return a curve and its tip: across to another layer, or in an arc on the right within one."""
+    """Return a curve and its tip: across to another layer, or in an arc to the right within one."""
     if user.layer == used.layer:
         start = used.x + _BOX
         # A control point of a cubic curve pulls it three quarters of the way.
@@ -121,7 +117,7 @@ def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str
     start, end = (user.x + _BOX, used.x) if onward else (user.x, used.x + _BOX)
     points = [(start, user.y), (end, used.y)]
     if abs(user.layer - used.layer) > 1:
-        # Past the layer between them a line goes where two of its rows meet, not behind a box.
+        # A line past the layer in between goes where two of its rows meet, not behind a box.
         y = _HEAD + _ROW * round(((user.y + used.y) / 2 - _HEAD) / _ROW)
         passed = _BOX + _GAP
         points[1:1] = (

@@ -1,7 +1,4 @@
-"""Keeps the rows of a page in a temporary file until they are sorted.
-
-It then hands each part its rows.
-"""
+"""Keeps the rows of a page in a temporary file until they are sorted, then hands them to parts."""
 
 from __future__ import annotations
 
@@ -18,13 +15,14 @@ from markupsafe import Markup
 from evalstore.report.pages.filters import FilterMenu, write_rules
 from evalstore.text import count_noun
 
-MOST_BYTES = 49_500_000  # of the rows of one file: with all else a page stays below 50 MB
-# Rows that are elements from the start, and rows in one `noscript`, of which a script makes them.
+MOST_BYTES = 49_500_000  # of the rows in one file: with everything else, a page stays below 50 MB
+# Rows that are elements from the start, and rows per `noscript`, from which a script makes
+# elements.
 _FIRST, _BATCH = 100, 1_000
 
 
 class RowPlace(NamedTuple):
-    """Where a row is in the file, behind what it is sorted by."""
+    """The place of a row in the file, after its sort keys."""
 
     rank: tuple[Fraction | int, ...]
     offset: int
@@ -32,7 +30,7 @@ class RowPlace(NamedTuple):
 
 
 class RowFile:
-    """Rendered rows; in memory is only where each of them is."""
+    """Rendered rows; only the place of each is in memory."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115  # closed when this is gone
@@ -40,14 +38,14 @@ class RowFile:
         self._places: list[RowPlace] = []
 
     def add_row(self, rank: tuple[Fraction | int, ...], row: Markup) -> None:
-        """Keep a row; rows of equal rank stay in their order."""
+        """Keep a row; rows of equal rank stay in order."""
         offset = self._places[-1].offset + self._places[-1].size if self._places else 0
         self._places.append(RowPlace(rank, offset, self._file.write(row.encode())))
 
     def divide_rows(self) -> list[list[RowPlace]]:
-        """Return the rows in order, as many in each part as one file holds.
+        """Return the rows in order, in parts as large as one file can hold.
 
-        Without any rows there is one part.
+        Without rows there is one part.
         """
         parts, size = list[list[RowPlace]]([[]]), 0
         for place in sorted(self._places):
@@ -67,9 +65,9 @@ class RowFile:
 
 
 class ListKeys(dict[str, str]):
-    """The classes that find rows, numbered as their names come.
+    """The classes that find rows, numbered in the order in which their names appear.
 
-    Beyond `most` names there is none.
+    Names beyond `most` get none.
     """
 
     def __init__(self, letter: str, most: int = 100) -> None:
@@ -87,9 +85,9 @@ class ListKeys(dict[str, str]):
 class RowList:
     """One part of the rows, below the menus that find them and the links to all parts.
 
-    A script offers the `orders`. `order` is how they are sorted at first. `parts` has the name of
-    each part's file, and `number` is that of this one. `labels` is what a browser keeps their
-    labels under; empty where none are asked for.
+    A script offers the `orders`. `order` is the initial one. `parts` has the name of each part's
+    file, and `number` is the number of this part. `labels` is the key under which a browser keeps
+    the rows' labels; empty if nobody is asked for any.
     """
 
     menus: Sequence[FilterMenu]
@@ -104,22 +102,22 @@ class RowList:
 
     @property
     def first(self) -> Iterator[Markup]:
-        """The rows that are in sight at first."""
+        """The rows that are visible at first."""
         return self.rows.read_rows(self.places[:_FIRST])
 
     @property
     def rest(self) -> Iterator[Iterator[Markup]]:
-        """All others, in batches."""
+        """All other rows, in batches."""
         for start in range(_FIRST, len(self.places), _BATCH):
             yield self.rows.read_rows(self.places[start : start + _BATCH])
 
 
 @dataclass(frozen=True)
 class RowPages:
-    """A page of rows, or several where one would be too large.
+    """A page of rows, or several if one would be too large.
 
-    `generate` yields a page around its rows. `order` says how the rows are sorted, and `found` is
-    how many there are, of which the file has some. `labels` is a digest of the outputs where a
+    `generate` yields a page around its rows. `order` says how the rows are sorted, and `found` how
+    many there are, only some of which may be in the file. `labels` is a digest of the outputs if a
     person may label them.
     """
 
@@ -137,8 +135,9 @@ class RowPages:
         return self.rows.divide_rows()
 
     def write_part(self, number: int, names: Sequence[str] = (), trail: str = "") -> Iterator[str]:
-        """Yield one part; `names` are the files of all, `trail` leads to where the page belongs."""
-        # A part has the worst, or the best: of such outputs nobody learns how good a grader is.
+        """Yield one part; `names` are all files, and `trail` leads to where the page belongs."""
+        # A part has the worst or the best outputs: labels of such outputs do not show how good a
+        # grader is.
         labels = "" if self.parts[1:] else self.labels
         found = RowList(
             menus=self.menus,
@@ -159,7 +158,7 @@ class RowPages:
     def iterate_parts(self, path: str, trail: str = "") -> Iterator[tuple[str, Iterable[bytes]]]:
         """Yield the path and the bytes of each part.
 
-        `path` is that of the first one; the others are next to it.
+        `path` is that of the first; the others are next to it.
         """
         paths = _name_parts(path, len(self.parts))
         names = [one.rpartition("/")[2] for one in paths]
@@ -178,7 +177,7 @@ class RowPages:
 
 
 def _name_parts(name: str, count: int) -> list[str]:
-    """Return the names of the files of so many parts: `run.html`, `run-2.html`."""
+    """Return the file names of `count` parts: `run.html`, `run-2.html`."""
     stem, dot, ending = name.rpartition(".")
     stem, ending = (stem, dot + ending) if stem else (name, "")
     return [name, *(f"{stem}-{number}{ending}" for number in range(2, count + 1))]

@@ -1,7 +1,4 @@
-"""What pages of rows write alike.
-
-These are the classes that find a row, the numbers it is sorted by, and menus.
-"""
+"""What pages of rows have in common: the classes that find a row, its sort keys, and menus."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ _VERDICTS = {Verdict.FAIL: "v0", Verdict.UNSCORED: "v1", Verdict.PASS: "v2"}
 
 
 def write_number(score: Fraction | None) -> str:
-    """Return a score, or a change, as a script sorts by it."""
+    """Return a score, or a change, in the form in which a script sorts it."""
     return "" if score is None else f"{float(score):.9g}"
 
 
 class ScoreTexts(dict[Fraction | None, tuple[str, str]]):
-    """Scores as they are shown, and as a script sorts by them: a run has few different ones."""
+    """Scores as shown, and as a script sorts them: a run has few different ones."""
 
     def __missing__(self, score: Fraction | None) -> tuple[str, str]:
         self[score] = format_percent(score), write_number(score)
@@ -36,7 +33,7 @@ class ScoreTexts(dict[Fraction | None, tuple[str, str]]):
 
 @dataclass(slots=True)
 class RowWriter:
-    """Notes what rows can be found by: verdicts, checks, tags; `rows` keeps them rendered."""
+    """Notes what rows can be found by: verdicts, checks, tags; `rows` holds them rendered."""
 
     question_tags: Tags
     rows: RowFile = field(default_factory=RowFile)
@@ -46,10 +43,7 @@ class RowWriter:
     scores: ScoreTexts = field(default_factory=ScoreTexts)
 
     def join_classes(self, verdict: Verdict, id_: str, *keys: Iterable[str]) -> str:
-        """Return the classes of the row of a question.
-
-        They are its verdict, what else finds it, and its tags.
-        """
+        """Return the classes of a question's row: its verdict, what else finds it, and its tags."""
         self.verdicts.add(verdict)
         tags = (self.tags[tag] for tag in self.question_tags.get(id_, ()))
         found = [_VERDICTS[verdict], *chain(*keys), *tags]
@@ -60,7 +54,7 @@ class RowWriter:
         return ",".join(numbers.get(id_, "") for id_ in self.checks)
 
     def list_orders(self, lead: str) -> dict[str, str]:
-        """Return the orders by single checks, by the value that a script knows them by."""
+        """Return the orders by single checks, each with the value by which a script knows it."""
         return {f"{at} up": f"{lead} {id_} first" for at, id_ in enumerate(self.checks)}
 
     def make_verdict_menu(self, label: str) -> FilterMenu:

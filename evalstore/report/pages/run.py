@@ -1,7 +1,4 @@
-"""Writes a run as a page.
-
-It has what the run came to, each check in numbers, and every output with its reasons.
-"""
+"""Writes a run as a page: the result, each check in numbers, and every output with its reasons."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ if TYPE_CHECKING:
     from evalstore.runs.run_view import RunReader
 
 _MOST_NAMES = 4
-_RANK, _DIGEST = 4, 8  # bytes: of what rows are labelled by, and of all outputs that are
+_RANK, _DIGEST = 4, 8  # bytes: of the fields for a row's label, and of those for all outputs
 
 
 def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
@@ -84,9 +81,9 @@ def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
 
 @dataclass(slots=True)
 class _OutputWriter(RowWriter):
-    """Renders outputs, and notes what the page needs of them.
+    """Renders outputs, and notes what the page needs to know.
 
-    These are checks in trouble, rubrics, and a digest of what may be labelled.
+    That is checks in trouble, rubrics, and a digest of what may be labelled.
     """
 
     reader: RunReader = field(kw_only=True)
@@ -143,7 +140,7 @@ class _OutputWriter(RowWriter):
 
 @lru_cache(maxsize=4096)
 def _render_check(id_: str, verdict: Verdict, percent: str, reason: str, engine: str) -> Markup:
-    """Return the line of one check; many outputs have equal ones."""
+    """Return the line of one check; it is cached, because many outputs have equal ones."""
     values = {"verdict": verdict, "look": LOOKS[verdict], "percent": percent}
     return render_template("check", id=id_, reason=reason, engine=engine, **values)
 
@@ -157,9 +154,9 @@ def _list_texts(row: GradedRow) -> Iterator[tuple[str, str, str]]:
 
 
 def _write_label_fields(row: GradedRow, *, with_reference: bool) -> str:
-    """Return as JSON what of the label's line a page does not show as it is.
+    """Return as JSON those fields of the label's line that the page does not show as they are.
 
-    A field is null where it is too long to be on the page.
+    A field is null if it is too long to be on the page.
     """
     line = make_label(row, Verdict.UNSCORED, with_reference=with_reference)
     shown = {"id": name_output(row), "input": line.get("input"), "output": row.output.text}
@@ -184,7 +181,7 @@ def _name_troubles(troubles: Sequence[CheckResult]) -> str:
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """Return the checks that failed or could not be graded.
 
-    A check with nothing to grade is no trouble.
+    A check with nothing to grade is not in trouble.
     """
     return [check for check in checks if _is_trouble(check)]
 

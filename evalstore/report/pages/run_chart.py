@@ -1,7 +1,4 @@
-"""Finds where the runs of a store are in its picture.
-
-The picture has lines of scores over time, and the releases.
-"""
+"""Finds the places of a store's runs in its picture of scores over time, with releases."""
 
 from __future__ import annotations
 
@@ -18,19 +15,16 @@ from evalstore.audits.wording.points import format_points
 from evalstore.report.text_layout import format_percent, join_names
 from evalstore.text import count_noun, make_excerpt
 
-_MOST_RUNS = 40  # the newest: more points are no picture
+_MOST_RUNS = 40  # the newest: more points would not make a picture
 _LEFT, _RIGHT = 7, 97  # percent of the width
 _HEIGHT, _TOP, _BOTTOM = 230, 56, 200  # pixels
-_ROOM = 8  # percent that the score above a point needs
+_ROOM = 8  # percent of the height that the score above a point needs
 _NAMES, _NAME = 2, 28
 _LOOKS = 4  # of lines
 
 
 class ChartRun(NamedTuple):
-    """One run: when it was made, the line it belongs to, and its score.
-
-    It also has its name, and its page, if any.
-    """
+    """One run: when it was made, its line, its score, its name, and its page, if any."""
 
     time: datetime
     series: str
@@ -54,7 +48,7 @@ class ChartGap(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What was released, or how much."""
+        """What was released, or how many releases there were."""
         names = [one.name for one in self.releases]
         return join_names(names) if len(names) <= _NAMES else count_noun(len(names), "release")
 
@@ -66,9 +60,9 @@ class ChartGap(NamedTuple):
 
 
 def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:
-    """Return releases by the date of their tag, their name and author.
+    """Return releases by the date of their tag, with name and author.
 
-    Those with no true date are left out.
+    Those without a valid date are left out.
     """
     found: list[ChartRelease] = []
     for date, name, author in facts:
@@ -82,8 +76,8 @@ def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:
 def draw_runs(runs: Iterable[ChartRun], releases: Iterable[ChartRelease]) -> dict[str, Any] | None:
     """Return the lines, points and marks of the picture.
 
-    They are in percent of its width and pixels of its height. None where there are fewer than two
-    runs, which make no line.
+    They are in percent of its width and pixels of its height. None for fewer than two runs, which
+    make no line.
     """
     ordered = sorted(runs, key=lambda run: run.time)[-_MOST_RUNS:]
     if not ordered[1:]:
@@ -113,7 +107,7 @@ def draw_runs(runs: Iterable[ChartRun], releases: Iterable[ChartRelease]) -> dic
 
 
 def _draw_points(runs: Sequence[ChartRun], low: Fraction, high: Fraction) -> list[dict[str, Any]]:
-    """Return a point for each run, with its score where there is room for it."""
+    """Return a point for each run, with its score if there is room."""
     has_room = _ROOM * len(runs) < _RIGHT
 
     def draw(number: int, run: ChartRun) -> dict[str, Any]:
@@ -137,7 +131,7 @@ def _draw_lines(
 
 
 def _mark_gaps(gaps: dict[int, ChartGap], count: int) -> Iterator[dict[str, Any]]:
-    """Yield a mark for the releases between two runs, in two rows by turns."""
+    """Yield a mark for the releases between two runs, alternating between two rows."""
     for number, (place, gap) in enumerate(gaps.items()):
         if place:
             yield {
@@ -157,7 +151,7 @@ def _find_gaps(runs: Sequence[ChartRun], releases: Iterable[ChartRelease]) -> di
 
 
 def _find_levels(scores: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    """Return tenths around the scores, a tenth apart at least."""
+    """Return the tenths around the scores, at least a tenth apart."""
     low, high = Fraction(floor(min(scores) * 10), 10), Fraction(ceil(max(scores) * 10), 10)
     if low < high:
         return low, high
@@ -182,7 +176,7 @@ def _join_points(
 
 
 def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the last point of each line, where its name is."""
+    """Return the last point of each line, where its name goes."""
     last = {point["run"].series: point for point in points}
     return [{**last[name], "series": make_excerpt(name, _NAME), "look": f"s{place % _LOOKS}"}
             for place, name in enumerate(series)]  # fmt: skip
@@ -191,8 +185,8 @@ def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[
 def _list_steps(runs: Sequence[ChartRun], gaps: dict[int, ChartGap]) -> Iterable[dict[str, Any]]:
     """Yield each run with its step from the one before it on its line.
 
-    The releases between the two come with it. The first of a line has no step, and what was
-    released since the run before it, of any line.
+    The releases between the two come with it. The first run of a line has no step, and gets what
+    was released since the run before it on any line.
     """
     before: dict[str, int] = {}
     for place, run in enumerate(runs):

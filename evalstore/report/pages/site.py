@@ -1,7 +1,4 @@
-"""Writes the pages of a store's site that no command shows by itself.
-
-They are the index, and each artifact.
-"""
+"""Writes the pages of a store's site that no command shows by itself: the index, each artifact."""
 
 from __future__ import annotations
 
@@ -34,10 +31,10 @@ if TYPE_CHECKING:
         SiteRun,
     )
 
-_FEW = 3  # datasets whose last two runs are told of at the top
+_FEW = 3  # datasets whose last two runs are described at the top
 _MOST_PEOPLE = 60  # in a filter
 _LEVELS = {"major", "minor", "patch"}
-_TEXT = 60_000  # characters of a file that a page holds
+_TEXT = 60_000  # characters of a file that a page has room for
 
 
 def write_index(site: SiteIndex) -> str:
@@ -68,7 +65,7 @@ def write_index(site: SiteIndex) -> str:
 def _list_releases(
     artifacts: Sequence[SiteEntry],
 ) -> Iterator[tuple[ChartRelease, str, SiteRelease]]:
-    """Yield each release whose date can be read as it is drawn, its artifact's name, and itself."""
+    """Yield each release that has a valid date, as drawn, with its artifact's name, and itself."""
     for entry in artifacts:
         for one in entry.releases:
             label = f"{entry.summary.id} {one.version}"
@@ -92,7 +89,7 @@ def _list_moves(
 ) -> Iterator[tuple[str, SiteAudit | None]]:
     """Yield whether scores moved lately.
 
-    Of each dataset it takes the last two runs, and those that ran last come first.
+    It takes the last two runs of each dataset, the most recent first.
     """
     times = [time for one in site.runs if (time := find_run_time(one.run))]
     if release and times and max(times) < release:
@@ -116,7 +113,7 @@ def _list_chart_runs(runs: Sequence[SiteRun]) -> Iterator[ChartRun]:
 
 
 def _list_dated_runs(runs: Sequence[SiteRun]) -> Iterator[tuple[datetime, Fraction, SiteRun]]:
-    """Yield the runs with a time and a score, with both."""
+    """Yield the runs that have a time and a score, with both."""
     for one in runs:
         time, score = find_run_time(one.run), one.run.score
         if time and score is not None and not one.run.is_withheld:
@@ -126,7 +123,7 @@ def _list_dated_runs(runs: Sequence[SiteRun]) -> Iterator[tuple[datetime, Fracti
 def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
     """Return a row for each artifact, the last released first.
 
-    The filters are rules of CSS.
+    The filters are CSS rules.
     """
     ordered = sorted(entries, key=lambda one: one.summary.name)
     ordered.sort(key=lambda one: one.releases[0].date if one.releases else "", reverse=True)
@@ -151,7 +148,7 @@ def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
 
 
 def _filter_runs(site: SiteIndex) -> FilteredList:
-    """Return a row for each run, the newest first.
+    """Return a row for each run, newest first.
 
     It has the step from the run before, and why the score moved.
     """
@@ -176,20 +173,17 @@ def _filter_runs(site: SiteIndex) -> FilteredList:
 
 
 def _number_classes(letter: str, names: Iterable[str]) -> dict[str, str]:
-    """Return a class for each name, numbered in their order."""
+    """Return a class for each name, numbered in order."""
     return {name: f"{letter}{place}" for place, name in enumerate(dict.fromkeys(names))}
 
 
 def _list_choices(classes: Mapping[str, str]) -> dict[str, str]:
-    """Return the names by their class; none where there is nothing to choose."""
+    """Return the names by class; empty if there is nothing to choose."""
     return {key: name for name, key in classes.items()} if len(classes) > 1 else {}
 
 
 def write_artifact(page: SiteArtifact) -> str:
-    """Return the page of one artifact.
-
-    It has its releases with what each changed, its references, and its file.
-    """
+    """Return the page of one artifact: releases and their changes, references, and its file."""
     name, text = page.summary.name, page.text
     steps = {step.new: step.path for step in page.steps}
     entries = page.log.releases if page.log else ()
@@ -222,8 +216,8 @@ def _prepare_release(entry: ReleaseLogEntry, steps: Mapping[str, str]) -> dict[s
 def write_trail(path: str, artifact: str = "") -> Markup:
     """Return links from a page to where it belongs in the site.
 
-    The page is one that a command shows by itself, too. `path` is its place in the site, `artifact`
-    the one whose page is in the same folder.
+    It is a page that a command shows by itself, too. `path` is its place in the site, and
+    `artifact` the one whose page is in the same folder.
     """
     index = "../" * path.count("/") + "index.html"
     return render_template("trail", index=index, artifact=artifact)

@@ -21,7 +21,7 @@ from evalstore.text import count_noun
 class WaterfallStep:
     """One row of the waterfall, and what it adds to score and pass rate.
 
-    It is a factor, several, or a line.
+    It is a factor, several factors, or a line.
     """
 
     label: str
@@ -33,17 +33,17 @@ class WaterfallStep:
 
     @property
     def spans(self) -> list[str]:
-        """The intervals of its shares of score and passes in words; empty where there is none."""
+        """The intervals of its shares of score and passes in words; empty if there is none."""
         return [" to ".join(map(format_points, ends or ())) for ends in self.intervals]
 
     def find_ends(self, levels: Sequence[Fraction]) -> list[tuple[Fraction, ...]]:
-        """Return where the intervals of its shares end, from the levels of score and passes on."""
+        """Return the ends of its shares' intervals, from the levels of score and passes."""
         pairs = zip(levels, self.intervals, strict=True)
         return [tuple(level + Fraction(end) for end in ends or ()) for level, ends in pairs]
 
 
 def prepare_waterfall(audit: Audit) -> dict[str, Any]:
-    """Return the steps with a bar for score and passes, the marks of both runs, and a caption."""
+    """Return the steps with bars for score and passes, the marks of both runs, and a caption."""
     steps = sorted(
         _list_steps(audit), key=lambda step: (-abs(step.effect.score), -abs(step.effect.passes))
     )
@@ -78,7 +78,7 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
 
 
 def _find_scale(levels: Iterable[Fraction], ends: Iterable[Sequence[Fraction]]) -> BarScale:
-    """Return the scale that has room for all levels and for the ends of all whiskers."""
+    """Return a scale with room for all levels and for the ends of all whiskers."""
     return BarScale.from_values(chain(levels, map(limit_share, chain.from_iterable(ends))))
 
 
@@ -88,7 +88,7 @@ def _draw_steps(
     step: WaterfallStep,
     ends: Sequence[Sequence[Fraction]],
 ) -> Iterator[Drawing]:
-    """Draw the bar of the score, and that of the passes."""
+    """Draw the bar of the score, and that of the pass rate."""
     for (start, end), scale, found in zip(levels, scales, ends, strict=True):
         yield draw_step(start, end, scale, is_open=step.is_open, ends=found)
 
@@ -96,7 +96,7 @@ def _draw_steps(
 def is_resolved(factor: Factor) -> bool:
     """Whether a factor's share is more than chance.
 
-    It is exact, or more than chance by its table, and no noise of a judge.
+    It is exact, or more than chance by its table and more than a judge's noise.
     """
     is_shown = factor.conclusion in {None, Conclusion.SIGNIFICANT}
     is_shown |= bool(describe_shown(factor.verdicts, factor.typical))
@@ -113,9 +113,9 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
             is_open = not is_resolved(factor)
-            # The interval has a column of its own.
+            # The interval has a separate column.
             claim = describe_certainty(replace(factor, ci=None))
-            # What is exact on these questions is no estimate.
+            # What is exact on these questions is not an estimate.
             intervals = (factor.ci, factor.ci_passes) if factor.conclusion else (None, None)
             yield WaterfallStep(factor.label, effect, moved, claim, is_open, intervals)
     lines = audit.lines
