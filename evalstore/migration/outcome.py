@@ -46,8 +46,8 @@ class FileState(StrEnum):
     """What a migration does to a file of the store.
 
     new, updated: written. unchanged: there is nothing to do. kept: changed, or removed, in the
-    store only, or its source is refused now, and left alone. conflict: changed at the source, and changed or removed in the
-    store, and left alone. renamed: the same as before, whose source has another name or place.
+    store only, or its source is refused now, and left alone. conflict: changed at the source, and
+    changed or removed in the store, and left alone. renamed: the same as before, whose source has another name or place.
     orphan: nothing in the source needs it any more; it stays until somebody deletes it.
     """
 

@@ -437,8 +437,8 @@ def _open_local_cluster() -> Iterator[Any]:
                 scheduler_kwargs=hidden,
                 silence_logs=logging.CRITICAL,
             )
-        # Results come from the workers themselves: by way of the scheduler, which is in this process,
-        # each would be packed and encrypted twice.
+        # Results come from the workers themselves: by way of the scheduler, which is in this
+        # process, each would be packed and encrypted twice.
         options = {"set_as_default": False, "direct_to_workers": True}
         with cluster, connect(cluster, **options) as client:
             try:

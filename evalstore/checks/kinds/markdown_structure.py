@@ -74,7 +74,11 @@ def _count(name: str, count: Callable[[MarkdownShape], int]) -> _Demand:
 
 def _find_deep_heading(most: int, shape: MarkdownShape, _: str) -> str | None:
     deepest = max((level for level, _ in shape.headings), default=0)
-    return f"a heading of level {deepest}, but {most} is the deepest allowed" if deepest > most else None
+    return (
+        f"a heading of level {deepest}, but {most} is the deepest allowed"
+        if deepest > most
+        else None
+    )
 
 
 def _find_h1(is_unwanted: bool, shape: MarkdownShape, _: str) -> str | None:  # noqa: FBT001  # as written
