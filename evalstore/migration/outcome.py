@@ -47,8 +47,9 @@ class FileState(StrEnum):
 
     new, updated: written. unchanged: there is nothing to do. kept: changed, or removed, in the
     store only, or its source is refused now, and left alone. conflict: changed at the source, and
-    changed or removed in the store, and left alone. renamed: the same as before, whose source has another name or place.
-    orphan: nothing in the source needs it any more; it stays until somebody deletes it.
+    changed or removed in the store, and left alone. renamed: the same as before, whose source has
+    another name or place. orphan: nothing in the source needs it any more; it stays until somebody
+    deletes it.
     """
 
     NEW = "new"
