@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -149,9 +149,7 @@ def command(  # noqa: PLR0913  # the options of the command line
             settings, stack, needed=not (is_file_name(a) and is_file_name(b))
         )
         pair = (read_side(a, settings, store), read_side(b, settings, store))
-        diff = compare_sides(
-            pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet), judges
-        )
+        diff = compare_sides(pair, store, profile, _make_row_watch(quiet=settings.quiet), judges)
         if saves:
             _save_examples(saves, diff, pair[1], settings, store)
         if ask:
@@ -320,7 +318,7 @@ def _show_all_changes(
     with settings.open_judged_store() as store:
         watches = (
             make_watch("comparing", quiet=settings.quiet, fewest=2),
-            make_count_watch("reading rows", quiet=settings.quiet),
+            _make_row_watch(quiet=settings.quiet),
         )
         with open_kept_replies(store, judges) as replies:
             today = datetime.now(UTC).date()
@@ -335,6 +333,11 @@ def _show_all_changes(
     if result.broken:
         return ExitCode.FAILED
     return _decide_exit(result, fail_on)
+
+
+def _make_row_watch(*, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    """Return a function that counts rows, which are read in blocks."""
+    return make_count_watch("reading rows", quiet=quiet, weigh=lambda block: len(block.data))
 
 
 def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[str, str]:

@@ -34,7 +34,7 @@ from evalstore.versions import Bump
 from evalstore.word_diff import compare_words, is_reworded
 
 
-class Judgement(NamedTuple):
+class RuledLevel(NamedTuple):
     """The rule that a change belongs to, what proves that it moves nothing, and its level."""
 
     rule: ChangeRule
@@ -57,7 +57,7 @@ def classify(
 
 def judge_change(
     change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
-) -> Judgement:
+) -> RuledLevel:
     """Return the level of one change and what gives it; no words and no directions are found."""
     change = restrict_to_rule_set(change, rule_set)
     rule = RULES[change.rule]
@@ -68,7 +68,7 @@ def judge_change(
     headline = rule.headline if profile is Profile.HEADLINE else None
     if headline and headline.only in {None, change.name}:
         level = max(level, headline.level)
-    return Judgement(rule, proof, level)
+    return RuledLevel(rule, proof, level)
 
 
 def restrict_to_rule_set(change: Change, rule_set: int) -> Change:

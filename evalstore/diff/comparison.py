@@ -17,7 +17,7 @@ from evalstore.diff.change import NOTHING_SHOWN, Change, Decision, MovingEdits, 
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes
 from evalstore.diff.changes.spelling import find_spelling_change
 from evalstore.diff.classify import (
-    Judgement,
+    RuledLevel,
     classify,
     find_directions,
     judge_change,
@@ -174,7 +174,7 @@ class _Comparison:
             changes = self._cancel_edits(changes, effect)
         if (effect is None or effect.moves) and not any(map(self._is_major, changes)):
             changes = self._follow_steps(changes)
-        # Judgement: every change becomes the finding of its rule.
+        # RuledLevel: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
             findings = [build_level_finding(change, self.settings) for change in changes]
             findings, total = group_under_combine(changes, findings), _UNKNOWN
@@ -260,7 +260,7 @@ class _Comparison:
         open_ = [change for index, change in enumerate(changes) if index not in shown]
         return any(self._judge(change).level is Bump.MAJOR for change in open_)
 
-    def _judge(self, change: Change) -> Judgement:
+    def _judge(self, change: Change) -> RuledLevel:
         return judge_change(change, self.settings.profile, self.settings.rule_set)
 
     def _classify(self, change: Change) -> DiffFinding:

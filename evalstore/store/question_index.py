@@ -209,7 +209,7 @@ class _StoredRows:
         refs: dict[str | None, None] = {}
         default = make_question({}, self._defaults).rubric_ref
         for line in self.list_lines():
-            refs[self.read(line).rubric_ref if may_name_rubric(line) else default] = None
+            refs[self.read(line).rubric_ref if may_name_rubric(line.data) else default] = None
         return tuple(ref for ref in refs if ref is not None)
 
     def list_lines(self) -> Iterator[RowLine]:

@@ -37,7 +37,26 @@ class RowLine(NamedTuple):
     number: int
 
 
-LineReader = Callable[[], Iterable[RowLine]]
+class RowBlock(NamedTuple):
+    """Lines of a file of rows that are not blank, with the file's name and their numbers there."""
+
+    data: list[bytes]
+    file: str
+    numbers: Sequence[int]
+
+    def split(self, count: int) -> tuple[RowBlock, RowBlock]:
+        """Return the first `count` lines, and the others."""
+        parts = slice(None, count), slice(count, None)
+        first, rest = (RowBlock(self.data[at], self.file, self.numbers[at]) for at in parts)
+        return first, rest
+
+    def list_lines(self) -> Iterator[RowLine]:
+        """Yield the lines."""
+        for data, number in zip(self.data, self.numbers, strict=True):
+            yield _new_tuple(RowLine, (data, self.file, number))
+
+
+BlockReader = Callable[[], Iterable[RowBlock]]
 _Waiting = dict[bytes, list[tuple[int, RowLine]]]
 _RowsByIndex = Mapping[int, Mapping[str, Any]]
 
@@ -82,13 +101,26 @@ def read_row_lines(
     store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[RowLine]:
     """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
+    for block in read_row_blocks(store, dataset, commit=commit, tag=tag):
+        yield from block.list_lines()
+
+
+def read_row_blocks(
+    store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[RowBlock]:
+    """Yield the same lines in the blocks in which they are read: most need not be looked at."""
     path = find_rows_path(dataset)
     if path is None:
         return
-    file = name_rows_file(store, path, commit=commit, tag=tag)
-    for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
-        if line.strip():
-            yield _new_tuple(RowLine, (line, file, number))
+    file, first = name_rows_file(store, path, commit=commit, tag=tag), 1
+    for lines in _split_lines(_read_pieces(store, path, commit), file):
+        numbers: Sequence[int] = range(first, first + len(lines))
+        first += len(lines)
+        filled = list(filter(bytes.strip, lines))
+        if len(filled) < len(lines):
+            numbers = [number for number, line in zip(numbers, lines, strict=True) if line.strip()]
+        if filled:
+            yield RowBlock(filled, file, numbers)
 
 
 def name_rows_file(store: StoreReader, path: str, *, commit: str | None, tag: str | None) -> str:
@@ -135,7 +167,7 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
 
 
 def pair_row_lines(
-    old: LineReader, new: LineReader, *, keeps_whole: bool
+    old: BlockReader, new: BlockReader, *, keeps_whole: bool
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the rows of two files that differ; a line that both have is left out.
 
@@ -150,12 +182,12 @@ def pair_row_lines(
             return [*changed[0].values()], [*changed[1].values()]
     after: list[Mapping[str, Any]] = []
     shared: dict[bytes, Mapping[str, Any]] = {}
-    for at, line in enumerate(new()):
+    for at, line in enumerate(_list_lines(new())):
         row = parse_row(line)
         if at not in lines.changed[1]:
             row = shared.setdefault(_digest_line(line), row if keeps_whole else _cut_to_ids(row))
         after.append(row)
-    before = [shared.get(_digest_line(line)) or parse_row(line) for line in old()]
+    before = [shared.get(_digest_line(line)) or parse_row(line) for line in _list_lines(old())]
     return before, after
 
 
@@ -169,25 +201,51 @@ class _ChangedLines(NamedTuple):
     in_order: bool
 
 
-def _find_changed_lines(old: LineReader, new: LineReader) -> _ChangedLines:
+def _list_lines(blocks: Iterable[RowBlock]) -> Iterator[RowLine]:
+    return chain.from_iterable(block.list_lines() for block in blocks)
+
+
+def _read_in_step(old: BlockReader, new: BlockReader) -> Iterator[tuple[RowBlock, RowBlock]]:
+    """Yield as many lines of one file as of the other, and then what only the longer one has."""
+    files, end = (iter(old()), iter(new())), RowBlock([], "", ())
+    left = [end, end]
+    while True:
+        # A block whose lines all had a counterpart is followed by the next one.
+        for side, file in enumerate(files):
+            left[side] = left[side] if left[side].data else next(file, end)
+        sizes = [len(block.data) for block in left]
+        if not any(sizes):
+            return
+        count = min(sizes) or max(sizes)
+        (before, left[0]), (after, left[1]) = (block.split(count) for block in left)
+        yield before, after
+
+
+def _find_changed_lines(old: BlockReader, new: BlockReader) -> _ChangedLines:
     """Read both files in step; keep only the lines of each that the other has not had so far."""
     waiting: tuple[_Waiting, _Waiting] = ({}, {})
-    latest, in_order = (-1, -1), True
-    for at, lines in enumerate(zip_longest(old(), new())):
-        if lines[0] and lines[1] and lines[0].data == lines[1].data:
+    latest, in_order, at = (-1, -1), True, -1
+    for blocks in _read_in_step(old, new):
+        if blocks[0].data == blocks[1].data:
+            at += len(blocks[0].data)
             latest = (at, at)  # behind all that came before
             continue
-        for side, line in enumerate(lines):
-            if line is None:
+        for lines in zip_longest(*(block.list_lines() for block in blocks)):
+            at += 1
+            if lines[0] and lines[1] and lines[0].data == lines[1].data:
+                latest = (at, at)
                 continue
-            others = waiting[1 - side].get(line.data)
-            if not others:
-                waiting[side].setdefault(line.data, []).append((at, line))
-                continue
-            there = others.pop(0)[0]
-            pair = (at, there) if side == 0 else (there, at)
-            in_order = in_order and latest[0] < pair[0] and latest[1] < pair[1]
-            latest = pair
+            for side, line in enumerate(lines):
+                if line is None:
+                    continue
+                others = waiting[1 - side].get(line.data)
+                if not others:
+                    waiting[side].setdefault(line.data, []).append((at, line))
+                    continue
+                there = others.pop(0)[0]
+                pair = (at, there) if side == 0 else (there, at)
+                in_order = in_order and latest[0] < pair[0] and latest[1] < pair[1]
+                latest = pair
     left = [sorted(chain.from_iterable(side.values())) for side in waiting]
     return _ChangedLines((dict(left[0]), dict(left[1])), in_order)
 
@@ -205,7 +263,7 @@ def _list_places(side: _RowsByIndex, ids: Container[str]) -> list[tuple[str, int
     return [place for place in places if place[0] in ids]
 
 
-def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
+def _stands_twice(changed: Sequence[_RowsByIndex], new: BlockReader) -> bool:
     """Whether an id of a changed row is that of another row, changed or not."""
     ids = [[row["id"] for row in side.values()] for side in changed]
     if any(len({*side}) < len(side) for side in ids):
@@ -213,13 +271,13 @@ def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
     # A row that is there on both sides took no id from another one.
     lone = {*ids[0]} ^ {*ids[1]}
     return bool(lone) and any(
-        _read_id(line) in lone for at, line in enumerate(new()) if at not in changed[1]
+        _read_id(line) in lone for at, line in enumerate(_list_lines(new())) if at not in changed[1]
     )
 
 
-def may_name_rubric(line: RowLine) -> bool:
-    """Whether a row may name a rubric: the key stands in it as it is, unless an escape hides it."""
-    return _RUBRIC_REF in line.data or b"\\u" in line.data
+def may_name_rubric(data: bytes) -> bool:
+    """Whether rows may name a rubric: the key stands there as it is, unless an escape hides it."""
+    return _RUBRIC_REF in data or b"\\u" in data
 
 
 def _read_id(line: RowLine) -> str:
@@ -247,20 +305,20 @@ def _read_pieces(store: StoreReader, path: str, commit: str | None) -> Iterator[
     yield from store.objects.stream(require_blob(store, commit, path))
 
 
-def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
+def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[list[bytes]]:
     # A piece may end within a line: the tail waits for the next piece.
     tail, number = b"", 0
     for piece in pieces:
         *whole, tail = (tail + piece).split(b"\n")
         number += len(whole)
-        yield from whole
+        yield whole
         if len(tail) > documents.LINE_LIMIT:
             raise LoadError(
                 f"a line is longer than {documents.LINE_LIMIT:,} bytes",
                 place=Place(file, number + 1),
             )
     if tail:
-        yield tail
+        yield [tail]
 
 
 def parse_row(line: RowLine) -> Mapping[str, Any]:

@@ -79,13 +79,13 @@ class ArtifactStore(StoreReader):
     ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
         """Return the rows that differ between two versions of a dataset.
 
-        All if their defaults differ. `watch` wraps the iteration over the lines of the new side (a
-        progress bar).
+        All if their defaults differ. `watch` wraps the iteration over the blocks of lines of the
+        new side (a progress bar).
         """
-        from evalstore.store.rows import pair_row_lines, read_row_lines
+        from evalstore.store.rows import pair_row_lines, read_row_blocks
 
-        before = partial(read_row_lines, self, old.artifact, commit=old.commit, tag=old.tag)
-        after = partial(read_row_lines, self, new.artifact, commit=new.commit, tag=new.tag)
+        before = partial(read_row_blocks, self, old.artifact, commit=old.commit, tag=old.tag)
+        after = partial(read_row_blocks, self, new.artifact, commit=new.commit, tag=new.tag)
         defaults = {write_canonical(side.artifact.value.get("defaults")) for side in (old, new)}
         return pair_row_lines(before, lambda: watch(after()), keeps_whole=len(defaults) > 1)
 

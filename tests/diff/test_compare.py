@@ -17,7 +17,7 @@ from evalstore.diff import Certainty, Direction, Witness, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind
-from evalstore.store.rows import RowLine, pair_row_lines, parse_row
+from evalstore.store.rows import RowBlock, pair_row_lines, parse_row
 from evalstore.versions import Bump
 
 RUBRIC = """\
@@ -386,8 +386,10 @@ def test_lines_that_both_sides_have_are_parsed_once_and_the_findings_are_the_sam
     for edits in [*([edit] for edit in EDITS), *several]:
         old = [json.dumps({"id": f"a{n}", "input": f"ask {n}", "expected": n, "x": [n]}).encode() for n in range(5)]
         new = edit_rows(old, edits, drawn)
-        lines = [[RowLine(line, "d.jsonl", number) for number, line in enumerate(side, 1)] for side in (old, new)]
-        apart = compare(root, root, rows=(map(parse_row, lines[0]), map(parse_row, lines[1])))
+        whole = [RowBlock(side, "d.jsonl", range(1, len(side) + 1)) for side in (old, new)]
+        apart = compare(root, root, rows=tuple(map(parse_row, side.list_lines()) for side in whole))
+        # The blocks of two files do not begin and end at the same lines.
+        lines = [side.split(drawn.randrange(1, 5)) for side in whole]
         for keeps_whole in (True, False):
             rows = pair_row_lines(partial(iter, lines[0]), partial(iter, lines[1]), keeps_whole=keeps_whole)
             once = compare(root, root, rows=rows)

@@ -19,7 +19,7 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
-from evalstore.store.rows import may_name_rubric, parse_row, read_row_lines
+from evalstore.store.rows import RowBlock, may_name_rubric, parse_row, read_row_blocks
 
 _RUBRIC_REF = "rubric_ref"
 # Where a reference is written: computed on demand, for the position of a key costs a second parse
@@ -76,9 +76,9 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
     rows = str(find_rows_path(resolved.artifact))
-    for line, ref in _list_row_refs(store, resolved):
-        questions += 1
-        if ref is not None:
+    for block in _read_row_blocks(store, resolved):
+        questions += len(block.data)
+        for line, ref in _list_row_refs(block):
             first.setdefault(ref, Place(rows, line))
             places[ref] += 1
             graded[ref] += 1
@@ -94,15 +94,21 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     return FileReferences(resolved.version, questions, tuple(references))
 
 
-def _list_row_refs(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[int, str | None]]:
-    """Yield the line of each row beside a dataset, and the rubric that it names.
+def _read_row_blocks(store: ArtifactStore, resolved: Resolved) -> Iterator[RowBlock]:
+    return read_row_blocks(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
-    That is None where the row itself names none. Only what may name one is parsed.
+
+def _list_row_refs(block: RowBlock) -> Iterator[tuple[int, str]]:
+    """Yield the line of each row that names a rubric, and the rubric.
+
+    Only what may name one is parsed.
     """
-    lines = read_row_lines(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
-    for line in lines:
-        ref = parse_row(line).get(_RUBRIC_REF) if may_name_rubric(line) else None
-        yield line.number, ref if isinstance(ref, str) else None
+    if not may_name_rubric(b"\n".join(block.data)):  # as in most files: looked for at once
+        return
+    for line in block.list_lines():
+        ref = parse_row(line).get(_RUBRIC_REF) if may_name_rubric(line.data) else None
+        if isinstance(ref, str):
+            yield line.number, ref
 
 
 def _find_default_ref(value: Mapping[str, Any]) -> str | None:
@@ -131,8 +137,8 @@ def list_references(
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
         yield _parse_at(partial(document.locate, pointer), moved.get(text, text))
     rows = str(find_rows_path(resolved.artifact))
-    for line, ref in _list_row_refs(store, resolved):
-        if ref is not None:
+    for block in _read_row_blocks(store, resolved):
+        for line, ref in _list_row_refs(block):
             yield _parse_at(partial(Place, rows, line), moved.get(ref, ref))
 
 
