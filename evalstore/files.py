@@ -173,11 +173,17 @@ def list_below(root: Path, relative: str) -> list[str]:
 
 
 def write_below(
-    root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None
+    root: Path,
+    relative: str,
+    data: bytes | Iterable[bytes],
+    *,
+    mode: int | None = None,
+    label: str = "",
 ) -> None:
     """Write `root/relative` atomically, making its folders.
 
-    An existing file keeps its mode; a link is a `RefusedError`.
+    An existing file keeps its mode; a link is a `RefusedError`, whose place is `label`, or else
+    `relative`.
 
     `mode` is that of a file of ours and, with search permission added, of its folders; the umask is
     taken from it.
@@ -187,7 +193,7 @@ def write_below(
         with open_parent(root, relative, make=folder_mode) as (folder, name):
             _replace_file(folder, name, [data] if isinstance(data, bytes) else data, mode=mode)
     except OSError as error:
-        raise make_write_error(error, relative) from None
+        raise make_write_error(error, label or relative) from None
 
 
 def write_aside_below(

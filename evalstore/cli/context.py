@@ -129,7 +129,8 @@ class CommandSettings:
         text = render(
             result, format_, locate=make_locator(self.path) if format_ in FORMATS else str
         )
-        write_below(path.parent, path.name, f"{text.rstrip()}\n".encode())
+        data = f"{text.rstrip()}\n".encode()
+        write_below(path.parent, path.name, data, label=str(file))
 
     def require_no_link(self, file: Path) -> Path:
         """Return the path at which to write a file of ours.

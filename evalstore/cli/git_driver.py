@@ -81,7 +81,7 @@ def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     base, ours, theirs = (settings.path / word for word in words[:-1])
     data = [_read_bytes(path) for path in (base, ours, theirs)]
     merged = merge_file(words[-1], MergeSides(*(one or b"" for one in data)))
-    write_below(ours.parent, ours.name, merged.data)
+    write_below(ours.parent, ours.name, merged.data, label=str(ours))
     for note in merged.notes:
         settings.print_message(note)
     return ExitCode.DONE if merged.is_clean else ExitCode.NO

@@ -103,7 +103,7 @@ def _print_pages(settings: CommandSettings, pages: RowPages, out: Path | None) -
     path = settings.require_no_link(out)
     make_folder(path.parent)
     for part, pieces in pages.iterate_parts(path.name):
-        write_below(path.parent, part, pieces)
+        write_below(path.parent, part, pieces, label=str(out.with_name(part)))
         settings.print_message(f"wrote {out.with_name(part)}")
 
 

@@ -58,7 +58,7 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
         watch = make_watch("writing", quiet=settings.quiet)
         for path, page in _iterate_pages(site, watch):
             sweep_below(out, path)
-            write_below(out, path, page)
+            write_below(out, path, page, label=str(out / path))
             pages += 1
     settings.print_result(WrittenSite(str(folder), pages, tuple(site.notes)))
 

@@ -325,7 +325,7 @@ def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
         )
     sweep_below(out, *(file.file for file in files))
     for file in files:
-        write_below(out, file.file, file.text.encode())
+        write_below(out, file.file, file.text.encode(), label=str(out / file.file))
 
 
 def _is_different(out: Path, file: ExportedFile) -> bool:

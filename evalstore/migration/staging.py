@@ -101,18 +101,21 @@ class StagedWrites:
         try:
             order = {path: (_FOLDERS.index(path.partition("/")[0]), path) for path in self.paths}
             for number, path in sorted(enumerate(self.paths), key=lambda item: order[item[1]]):
-                if (self.stage.root / path).exists():
-                    move_below(
-                        self.stage.root, path, self.stage.base, f"{self.stage.name}/old-{number}"
-                    )
-                move_below(
-                    self.stage.base, f"{self.stage.name}/new-{number}", self.stage.root, path
-                )
+                self._move_into_place(number, path)
             os.sync()
         except BaseException:
             _undo_moves(self.stage)
             raise
         remove_below(self.stage.base, self.stage.journal)
+
+    def _move_into_place(self, number: int, path: str) -> None:
+        stage = self.stage
+        try:
+            if (stage.root / path).exists():
+                move_below(stage.root, path, stage.base, f"{stage.name}/old-{number}")
+            move_below(stage.base, f"{stage.name}/new-{number}", stage.root, path)
+        except OSError as error:
+            raise make_write_error(error, path) from None
 
 
 @contextmanager

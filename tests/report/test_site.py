@@ -114,6 +114,18 @@ def test_a_site_that_cannot_be_written_leaves_no_folder(cli: Cli, store: Path, t
         )  # fmt: skip
 
 
+def test_a_file_that_cannot_be_written_is_named_as_it_was_typed(cli: Cli, store: Path) -> None:
+    run = next((store / "runs").rglob("*-model_a.json")).relative_to(store)
+    (store / "pages/taken").mkdir(parents=True)
+    for argv in (
+        ("show", run, "--format", "html", "--out", "pages/taken"),
+        ("gate", "--base", "HEAD", "--write", "sarif=pages/taken"),
+    ):
+        said = cli("-C", store, *argv).err
+        assert "error: pages/taken: cannot be written: it is not a regular file" in said
+    shutil.rmtree(store / "pages")
+
+
 def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: Path, cli: Cli, browser: Any) -> None:
     site, _ = write_once(store, cli)
     for page in (
