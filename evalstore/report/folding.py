@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# A command in a sentence ends at a punctuation mark, or at a word of prose. One word too many does
-# no harm.
+# A command in a sentence goes on until a punctuation mark, the end of its brackets, or a word of
+# prose. A word too many does no harm.
 _PROSE = (
     "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|"
     "has|have|here|holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|"
@@ -18,8 +18,8 @@ _GIT = (
     "-C|add|branch|checkout|clone|commit|config|diff|fetch|init|log|ls-remote|merge|pull|push|"
     "rebase|remote|reset|restore|rm|show|stash|status|switch|tag|update-ref|worktree"
 )
-_WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
-# Compiled on first use: most answers are not sentences.
+_WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|(?!\)(?:[\s;,:.]|$))[^\s;,:.])+"""
+# Compiled when it is first used: most answers are not sentences.
 COMMAND = (
     rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! "
     rf"(?:{_PROSE})(?![^\s;,.:)])){_WORD})+"

@@ -12,6 +12,7 @@ import pytest
 
 import evalstore
 from evalstore.cli.main import COMMANDS
+from evalstore.report.folding import fold_text
 from evalstore.report.text_layout import wrap_lines
 from tests.rows import thin
 
@@ -86,3 +87,12 @@ def test_prose_is_still_wrapped() -> None:
         "this evalstore has no rule set of that number, and git directories are shared between the working trees of it"
     )
     assert all(len(line) <= 40 for line in wrap_lines(prose, width=40))
+
+
+@pytest.mark.parametrize("width", range(70, 100, 5))
+def test_the_bracket_around_a_command_ends_it(width: int) -> None:
+    """No line behind it ends in the backslash by which a shell reads the next one."""
+    text = "judges/a.yaml: `validation` is missing (measure it: evalstore judge validate) [judge-unvalidated] " * 2
+    folded = fold_text(text, width)
+    assert ") \\" not in folded
+    assert " ".join(folded.replace(" \\\n", " ").split()) == text.strip()
