@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from evalstore.documents import find_plain_id
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LoadError
 from evalstore.runs.formats import (
     EVERY_EVAL_EVER,
     PLAIN_LINES,
@@ -21,7 +21,7 @@ from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames, filt
 from evalstore.runs.packed import is_packed
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows, read_lines
-from evalstore.runs.run_files import find_aggregate, is_existing_file
+from evalstore.runs.run_files import find_aggregate, is_existing_file, require_rows_file
 from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
@@ -97,14 +97,7 @@ def find_samples(path: Path) -> Path:
     path = _open_folder(path)
     if detect_format(path) is not RUN_FORMAT:
         return path
-    samples = read_run(path).samples
-    if not is_existing_file(samples):
-        raise LoadError(
-            "the rows of this run are not next to it",
-            place=Place(str(path)),
-            hint=f"put {samples.name} there",
-        )
-    return samples
+    return require_rows_file(path, read_run(path).samples)
 
 
 def _open_folder(path: Path) -> Path:

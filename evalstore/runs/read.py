@@ -34,6 +34,7 @@ from evalstore.runs.run_files import (
     read_aggregate,
     read_embedded_samples,
     read_json_objects,
+    require_rows_file,
 )
 from evalstore.runs.values import (
     COUNTS,
@@ -116,9 +117,9 @@ def _iterate_records(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
     rows = (
         read_embedded_samples(run.path)
         if run.samples == run.path
-        else read_json_objects(run.samples)
+        else read_json_objects(require_rows_file(run.path, run.samples))
     )
-    return ((row, Place(str(run.samples), line)) for line, row in rows)
+    yield from ((row, Place(str(run.samples), line)) for line, row in rows)
 
 
 def _read_record(

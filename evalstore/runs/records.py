@@ -16,7 +16,7 @@ from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.read import read_bare_rows, read_lone_rows, read_rows, read_run
 from evalstore.runs.recorded import open_recorded
-from evalstore.runs.run_files import find_aggregate
+from evalstore.runs.run_files import find_aggregate, require_rows_file
 from evalstore.runs.values import GradedRow, Run
 
 
@@ -41,7 +41,11 @@ def open_record(path: Path, choice: SeriesFilter | None) -> tuple[Run, Iterable[
         return _make_bare_run(path), read_lone_rows(path)
     run = read_run(path)
     is_own = run.dataset is not None or run.samples == run.path
-    return run, read_bare_rows(run) if is_own else read_lone_rows(run.samples)
+    return run, read_bare_rows(run) if is_own else _read_rows_of_others(run)
+
+
+def _read_rows_of_others(run: Run) -> Iterator[BareRow]:
+    yield from read_lone_rows(require_rows_file(run.path, run.samples))
 
 
 def read_record(path: Path) -> Run:

@@ -15,6 +15,7 @@ from evalstore.runs.eee_rows import find_output_key
 from evalstore.runs.read import NO_ROW, read_row_line
 from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.row_formats import open_seekable_lines
+from evalstore.runs.run_files import require_rows_file
 from evalstore.runs.values import GradedRow, Run, merge_samples
 
 _CREATE = (
@@ -62,7 +63,7 @@ class RowIndex(Mapping[str, GradedRow]):
 
     def __init__(self, run: Run) -> None:
         self._path = str(run.samples)
-        self._file = open_seekable_lines(run.samples)
+        self._file = open_seekable_lines(require_rows_file(run.path, run.samples))
         weakref.finalize(self, self._file.close)
         self._database = sqlite3.connect("", isolation_level=None)
         weakref.finalize(self, self._database.close)

@@ -72,6 +72,17 @@ def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
     return next(filter(is_existing_file, [*beside, *usual]), usual[0])
 
 
+def require_rows_file(aggregate: Path, rows: Path) -> Path:
+    """Return the file with the rows of an aggregate; `LoadError` where it is not there."""
+    if not is_existing_file(rows):
+        raise LoadError(
+            "the rows of this run are not next to it",
+            place=Place(str(aggregate)),
+            hint=f"put {rows.name} there",
+        )
+    return rows
+
+
 def find_aggregate(path: Path) -> Path:
     """Return the aggregate of a run that is named by its samples or its folder; other paths as is.
 

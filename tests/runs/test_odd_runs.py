@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from evalstore.errors import LoadError
+from evalstore.errors import LoadError, Place
 from evalstore.runs import Run, find_label_doubts, find_samples, read_outputs, read_rows, read_run
+from evalstore.runs.records import open_record
+from evalstore.runs.row_index import RowIndex
 from tests.runs.conftest import find_unread
 
 LIE = "labelled instance_level_eval_0.2.1, cannot be read"
@@ -177,10 +179,22 @@ def test_the_rows_of_others_are_looked_for_beside_their_aggregate(
     assert find_samples(path) == read_run(path).samples == path.with_name(name)
 
 
-def test_rows_that_are_not_there_are_said_to_be_missing(foreign: Callable[..., Path]) -> None:
+@pytest.mark.parametrize(
+    "read",
+    [
+        find_samples,
+        lambda path: list(open_record(path, None)[1]),
+        lambda path: list(read_rows(read_run(path))),
+        lambda path: RowIndex(read_run(path)),
+    ],
+)
+def test_rows_that_are_not_there_are_said_to_be_missing(
+    read: Callable[[Path], Any], foreign: Callable[..., Path]
+) -> None:
     path = foreign()
     with pytest.raises(LoadError, match="the rows of this run are not next to it") as raised:
-        find_samples(path)
+        read(path)
+    assert raised.value.place == Place(str(path))
     assert raised.value.hint == "put theirs_samples.jsonl there"
 
 
