@@ -184,13 +184,22 @@ class DraftFolder:
 
 @contextmanager
 def open_drafts(path: Path) -> Iterator[DraftFolder]:
-    """Open a folder, made if absent, for new files, without those of killed processes."""
+    """Open a folder for new files, without those of killed processes.
+
+    What of its path is not there is made, and removed where the block fails and it is still empty.
+    """
+    made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
     path.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         folder = DraftFolder(path, descriptor)
         folder.remove_abandoned()
         yield folder
+    except BaseException:
+        with suppress(OSError):  # something else is in it by now
+            for folder_made in made:
+                folder_made.rmdir()
+        raise
     finally:
         os.close(descriptor)
 

@@ -78,7 +78,7 @@ def test_no_address_in_a_file_is_opened(memory: Any, uploaded: Callable[[Run], s
     )
     found = Run.read("memory://bucket/runs/foreign.json")
     assert str(found.samples) == "memory://bucket/runs/foreign_samples.jsonl"
-    with pytest.raises(LoadError, match="foreign.json: the rows of this run are not next to it") as raised:
+    with pytest.raises(LoadError, match=r"foreign\.json: the rows of this run are not next to it") as raised:
         list(read_rows(found))
     assert raised.value.hint == "put foreign_samples.jsonl there"
 

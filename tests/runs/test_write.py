@@ -83,13 +83,15 @@ def test_many_at_once_each_get_a_run(written: Written, tmp_path: Path) -> None:
 
 def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
     def interrupted() -> None:
-        with write_run(tmp_path / "runs", "small") as draft:
+        with write_run(tmp_path / folder, "small") as draft:
             draft.write_row(rows[0], run)
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert names(tmp_path / "runs") == []
+    (tmp_path / "there").mkdir()
+    for folder in ("there", "runs/below", "there/below"):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
 def test_an_aggregate_that_cannot_be_written_takes_its_rows_back(
