@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.catalogue.rule_catalogue import ExplainedRule, find_rules, list_rule_names
 from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, load_topics
+from evalstore.checks.kinds import find_other_words
 from evalstore.errors import RefError
 from evalstore.model.check_schemas import list_check_kinds
 from evalstore.text import find_nearest, make_excerpt
@@ -75,7 +76,7 @@ def explain_name(name: str) -> Explanation:
         guess = next((known for known in list_names() if name and known.startswith(name)), None)
         guess = guess or find_nearest(name, list_names())
         lists = "list them: evalstore explain"
-        hint = f"did you mean {guess}?" if guess else lists
+        hint = find_other_words(name) or (f"did you mean {guess}?" if guess else lists)
         raise RefError(f"unknown rule, kind or key {make_excerpt(name)}", hint=hint)
     shown = rules[0].id if rules and not topics else name
     return Explanation(shown, rules, tuple(_group_topics(topics)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.catalogue.schema_topics import load_topics, read_schema
 from evalstore.checks import find_inner_ref
+from evalstore.checks.kinds import suggest_kind
 from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
@@ -18,7 +19,7 @@ from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.refs import ID_FORM
 from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import make_excerpt
 
 _VERSION = "1.0.0"
 _DEFAULT_KIND = "must_contain_any"
@@ -143,8 +144,7 @@ def _write_rubric(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) 
 
 def _describe_kind(kind: str) -> str:
     if kind not in list_check_kinds():
-        near = find_nearest(kind, list_check_kinds())
-        hint = f"did you mean {near}?" if near else f"kinds are {', '.join(list_check_kinds())}"
+        hint = suggest_kind(kind) or f"kinds are {', '.join(list_check_kinds())}"
         raise UsageError(f"unknown kind of check {make_excerpt(kind)}", hint=hint)
     return load_topics()[kind].description
 

@@ -17,7 +17,7 @@ from evalstore.checks.context import (
     find_median,
     grade_always,
 )
-from evalstore.checks.kinds import KINDS, find_check_kind
+from evalstore.checks.kinds import KINDS, find_check_kind, suggest_kind
 from evalstore.checks.question_values import fill_from_question
 from evalstore.checks.steps import ReadPart, prepare_reading
 from evalstore.documents import format_json_pointer
@@ -50,7 +50,7 @@ from evalstore.model.measures import read_measures
 from evalstore.model.outcome import QUESTION_BROKEN, MissingSetting, grade_error
 from evalstore.model.question_params import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import make_excerpt
 
 # The reason of every check of an output that is not graded.
 OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
@@ -307,8 +307,7 @@ def _prepare_reading(check: Check) -> ReadPart | None:
 
 def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
-        guess = find_nearest(check.kind, KINDS)
-        hint = f"; did you mean {guess}?" if guess else ""
+        hint = f"; {said}" if (said := suggest_kind(check.kind)) else ""
         return grade_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):

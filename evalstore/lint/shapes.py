@@ -9,6 +9,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from evalstore.checks.kinds import suggest_kind
 from evalstore.documents import Pointer
 from evalstore.languages.schemas import compile_predicate
 from evalstore.lint.notes import (
@@ -19,7 +20,6 @@ from evalstore.lint.notes import (
     list_mappings,
     list_names,
     make_note,
-    suggest_name,
 )
 from evalstore.lint.wording import note_violation, read_first_sentence
 from evalstore.model import Kind
@@ -126,7 +126,8 @@ def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None
     guess = find_only_near(kind, tuple(kinds)) if isinstance(kind, str) else None
-    return suggest_name(kind, kinds, f"the kinds are {list_names(kinds)}"), guess
+    said = suggest_kind(kind) if isinstance(kind, str) else ""
+    return said or f"the kinds are {list_names(kinds)}", guess
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from evalstore.checks import KINDS, CheckContext, evaluate
 from evalstore.checks import php as php_module
+from evalstore.checks.kinds import suggest_kind
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
 from evalstore.model import Artifact, Kind, Output, Question, UnscoredReason, Verdict, read_rubric
@@ -94,7 +95,26 @@ def test_a_threshold_of_zero_passes_a_check_that_scored_zero() -> None:
 def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
     (check,) = evaluate(rubric({"kind": "must_contain_all", "values": ["a"]}), "a").checks
     assert check.unscored is UnscoredReason.ERROR
-    assert check.reason == "unknown check kind 'must_contain_all'; did you mean must_contain_any?"
+    said = "write it as must_contain_any with `min_matches`: the number of its values"
+    assert check.reason == f"unknown check kind 'must_contain_all'; {said}"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("contains-all", "write it as must_contain_any with `min_matches`: the number of its values"),
+        ("must_contain", "write it as must_contain_any; its `min_matches` says how many of its values"),
+        ("icontains", "write it as must_contain_any; its `min_matches` says how many of its values"),
+        ("not-contains", "did you mean must_not_contain?"),
+        ("must_avoid", "did you mean must_not_contain?"),
+        ("must_contian_any", "did you mean must_contain_any?"),
+        ("must_match", "did you mean regex?"),
+        ("not_match", "write it as regex with `negate: true`"),
+        ("zzz", ""),
+    ],
+)
+def test_a_hint_never_names_a_kind_that_means_something_else(name: str, hint: str) -> None:
+    assert suggest_kind(name) == hint
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ imported when its kind is first asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,6 +17,7 @@ from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, 
 from evalstore.checks.phrases import Phrase
 from evalstore.lazy_names import KindTable
 from evalstore.model.outcome import grade_error
+from evalstore.text import find_nearest
 
 # A check's mapping as it is written.
 Params = Mapping[str, Any]
@@ -68,7 +70,8 @@ class CheckKind:
     them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,
     params)`: the text that such an item is looked for as. `idle_score`: that of a check with one
     item which is not in the output. `reference_keys`: the key of a question that a parameter is
-    read from where the check does not have it.
+    read from where the check does not have it. `other_words`: how to write with it what people call
+    by other names, by a pattern of these names, in lower case and with `_` between the words.
     """
 
     prepare_grading: Callable[[Params, CheckContext], GradeFunction]
@@ -88,6 +91,7 @@ class CheckKind:
     read_phrase: Callable[[object, Params], Phrase | None] = _read_no_phrase
     idle_score: Fraction = Fraction(1)
     reference_keys: Mapping[str, str] = field(default_factory=dict)
+    other_words: Mapping[str, str] = field(default_factory=dict)
 
 
 KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, CheckKind)
@@ -98,6 +102,24 @@ _UNKNOWN = CheckKind(prepare_grading=lambda *_: grade_always(grade_error("unknow
 def find_check_kind(name: str) -> CheckKind:
     """Return a kind by its name; of one that nobody knows, no fact is."""
     return KINDS.get(name, _UNKNOWN)
+
+
+def suggest_kind(name: str) -> str:
+    """Return a hint on a name that no kind has: how to write what it means, else the nearest name.
+
+    It is empty where neither is known.
+    """
+    if said := find_other_words(name):
+        return said
+    guess = find_nearest(name, KINDS)
+    return f"did you mean {guess}?" if guess else ""
+
+
+def find_other_words(name: str) -> str:
+    """Return how to write what people call by another name; empty where no kind knows it."""
+    words = re.sub(r"[\W_]+", "_", name).lower()
+    known = (one for kind in KINDS.values() for one in kind.other_words.items())
+    return next((hint for pattern, hint in known if re.fullmatch(pattern, words)), "")
 
 
 def find_inner_ref(check: Any) -> str | None:

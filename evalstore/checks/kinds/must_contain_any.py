@@ -13,6 +13,7 @@ from evalstore.checks.phrases import find_excess, read_phrase
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
+_VERBS = "(must_|should_)?(i?contains?|includes?|mentions?|has)"
 _BLANKS = " \t\xa0"  # a line break may be looked for on purpose
 
 
@@ -64,4 +65,12 @@ KIND = CheckKind(
     item_lists=frozenset({"values"}),
     read_phrase=read_phrase,
     idle_score=Fraction(0),
+    other_words={
+        f"{_VERBS}_all(_of)?": (
+            "write it as must_contain_any with `min_matches`: the number of its values"
+        ),
+        f"{_VERBS}|{_VERBS}_(any|some|one)(_of)?": (
+            "write it as must_contain_any; its `min_matches` says how many of its values"
+        ),
+    },
 )

@@ -52,4 +52,10 @@ KIND = CheckKind(
     quotes_found=True,
     item_lists=frozenset({"values"}),
     read_phrase=read_phrase,
+    other_words={
+        "(must_|should_|does_)?(not?|never)_(i?contains?|include|mention|have)(_any(_of)?)?s?": (
+            "did you mean must_not_contain?"
+        ),
+        "(must_|should_)?(avoid|exclude|forbid|ban)s?(_.*)?": "did you mean must_not_contain?",
+    },
 )

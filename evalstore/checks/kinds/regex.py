@@ -65,4 +65,10 @@ KIND = CheckKind(
     find_problems=find_problems,
     word="pattern",
     is_binary=True,
+    other_words={
+        "(must_|should_)?match(es)?(_regex|_pattern)?|pattern": "did you mean regex?",
+        "(must_|should_)?(not?|never)_match(es)?(_regex|_pattern)?": (
+            "write it as regex with `negate: true`"
+        ),
+    },
 )
