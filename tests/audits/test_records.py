@@ -227,7 +227,8 @@ def test_an_aggregate_that_contradicts_its_rows_is_refused(desk: Desk) -> None:
     desk.rubric("1.0.0", BAN)
     desk.dataset("1.0.0", 2)
     a, b = (desk.score("1.0.0", ["ok", "foo"], name) for name in "ab")
-    b.path.write_text(b.path.read_text().replace('"evalstore_score": "1/2"', '"evalstore_score": "1"'))
+    text = b.path.read_text().replace('"evalstore_score": "1/2"', '"evalstore_score": "1"')
+    b.path.write_text(text.replace('"score": 0.5', '"score": 1.0'))
     with pytest.raises(RefusedError, match="its score says 1, its rows give 1/2"):
         compare_records(a.path, b.path)
 

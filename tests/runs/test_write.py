@@ -82,7 +82,7 @@ def test_many_at_once_each_get_a_run(written: Written, tmp_path: Path) -> None:
 
 
 def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
-    def interrupted() -> None:
+    def interrupted(folder: str) -> None:
         with write_run(tmp_path / folder, "small") as draft:
             draft.write_row(rows[0], run)
             raise KeyboardInterrupt
@@ -90,7 +90,7 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tup
     (tmp_path / "there").mkdir()
     for folder in ("there", "runs/below", "there/below"):
         with pytest.raises(KeyboardInterrupt):
-            interrupted()
+            interrupted(folder)
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
