@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from string import punctuation
 from typing import Any, NamedTuple
 from unicodedata import combining, normalize
@@ -47,6 +48,8 @@ _MARKUP = (
     (re.compile(r"(?m)^ {0,3}(?:#{1,6}|>)(?: |$)"), ""),
     (re.compile(r"[*`]+|~~"), ""),
 )
+_ALL = "findall"  # a step that deletes looks for every match
+_ABOVE_PLANE = re.compile("[\U00010000-\U0010ffff]")
 _UNDERSCORES = re.compile(r"_+")
 _NO_MARKS = str.maketrans("", "", punctuation)
 _JSON_TYPES: Mapping[str, Callable[[Any], bool]] = {
@@ -239,11 +242,9 @@ def _wrap_json(text: str, options: Params) -> str:
     return write_canonical(value)
 
 
-def _compile_group(options: Params) -> patterns.PatternMatcher | str:
+def _compile_group(options: Params, mode: str = "search") -> patterns.PatternMatcher | str:
     flags = options.get("flags", "")
-    return patterns.compile_matcher(
-        options["pattern"], "".join(sorted(set("".join(flags)))), "search"
-    )
+    return patterns.compile_matcher(options["pattern"], "".join(sorted(set("".join(flags)))), mode)
 
 
 def _prepare_group(options: Params) -> TextStep:
@@ -264,12 +265,7 @@ def _prepare_group(options: Params) -> TextStep:
 
 def _find_group_problems(options: Params) -> Iterator[CheckProblem]:
     matcher, group = _compile_group(options), options.get("group", 1)
-    if isinstance(matcher, str):
-        yield CheckProblem(
-            ("pattern",), matcher, "write it in the syntax of Python's re", blocks=True
-        )
-        return
-    if group > matcher.groups:
+    if not isinstance(matcher, str) and group > matcher.groups:
         hint = "put what is wanted in parentheses, or write group: 0 for the whole match"
         yield CheckProblem(
             ("group",) if "group" in options else ("pattern",),
@@ -277,6 +273,16 @@ def _find_group_problems(options: Params) -> Iterator[CheckProblem]:
             hint,
             blocks=True,
         )
+    yield from _find_pattern_problems(options)
+
+
+def _find_pattern_problems(options: Params, mode: str = "search") -> Iterator[CheckProblem]:
+    matcher = _compile_group(options, mode)
+    if isinstance(matcher, str):
+        yield CheckProblem(
+            ("pattern",), matcher, "write it in the syntax of Python's re", blocks=True
+        )
+        return
     flags = "".join(sorted(set("".join(options.get("flags", "")))))
     if other := patterns.find_dialect_difference(options["pattern"], flags):
         yield CheckProblem(("pattern",), other, "write it so that both read it alike")
@@ -286,9 +292,38 @@ def _find_group_problems(options: Params) -> Iterator[CheckProblem]:
 
 def _group_may_err(options: Params) -> bool:
     matcher = _compile_group(options)
-    return (
-        isinstance(matcher, str) or matcher.may_exceed or options.get("group", 1) > matcher.groups
+    return _pattern_may_err(options) or (
+        not isinstance(matcher, str) and options.get("group", 1) > matcher.groups
     )
+
+
+def _pattern_may_err(options: Params, mode: str = "search") -> bool:
+    matcher = _compile_group(options, mode)
+    return isinstance(matcher, str) or matcher.may_exceed
+
+
+def _prepare_removal(options: Params) -> TextStep:
+    matcher, only_first = _compile_group(options, _ALL), options.get("only_first", False)
+
+    def remove(text: str) -> str:
+        if isinstance(matcher, str):
+            raise LimitError(matcher)
+        rest = matcher.remove(text, 1 if only_first else 0)
+        if rest is None:
+            raise LimitError(f"the pattern {matcher.describe_excess(text)}")
+        return rest
+
+    return remove
+
+
+def _split_pairs(text: str) -> str:
+    """Return a text in which a character above U+FFFF is the two halves that UTF-16 has of it."""
+    return _ABOVE_PLANE.sub(_split_pair, text)
+
+
+def _split_pair(found: re.Match[str]) -> str:
+    high, low = divmod(ord(found[0]) - 0x10000, 0x400)
+    return chr(0xD800 + high) + chr(0xDC00 + low)
 
 
 def _find_number(text: str) -> str | None:
@@ -353,6 +388,12 @@ STEPS: Mapping[str, StepKind] = {
         find_problems=_find_group_problems,
         short="pattern",
     ),
+    "remove": StepKind(
+        prepare=_prepare_removal,
+        may_err=partial(_pattern_may_err, mode=_ALL),
+        find_problems=partial(_find_pattern_problems, mode=_ALL),
+        short="pattern",
+    ),
     "first_number": StepKind(prepare=_plainly(_find_number), picks=True, may_find_nothing=True),
     "last_line": StepKind(
         prepare=_plainly(_find_last_line),
@@ -372,4 +413,5 @@ STEPS: Mapping[str, StepKind] = {
     ),
     "no_thousands": StepKind(prepare=_plainly(_join_thousands), respells=True),
     "no_markup": StepKind(prepare=_plainly(_remove_markup), respells=True),
+    "utf16": StepKind(prepare=_plainly(_split_pairs), respells=True, may_err=_always),
 }

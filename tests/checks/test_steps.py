@@ -17,7 +17,11 @@ from evalstore.errors import LimitError
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.places import find_resource_folder
 
-OPTIONS: dict[str, dict[str, Any]] = {"json_path": {"path": "$.a"}, "regex_group": {"pattern": "a(.*)"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "json_path": {"path": "$.a"},
+    "regex_group": {"pattern": "a(.*)"},
+    "remove": {"pattern": "a|\n"},
+}
 EVERY = [Step(name, OPTIONS.get(name, {})) for name in STEPS]
 # Of what the steps look for, so that they find something.
 PARTS = [

@@ -101,7 +101,7 @@ def _render_steps() -> Iterator[str]:
     yield f"### Steps before a check\n\n{topics[path].description}\n\n{schema['$defs']['step']['description']}\n"
     yield _render_example(topics[path])
     yield _render_table(_list_keys(topics, path))
-    for name in ("json_path", "regex_group"):
+    for name in ("json_path", "regex_group", "remove"):
         topic = topics[f"{path}.{name}"]
         yield f"#### on.{name}\n\n{topic.description}\n\n{_render_example(topic)}"
         yield _render_table(_list_keys(topics, topic.path))

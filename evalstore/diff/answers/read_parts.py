@@ -13,6 +13,10 @@ _MISSING = "missing"
 # The options of the steps that have some: their defaults, and the types that they may have.
 _OPTIONS: Mapping[str, tuple[Params, Mapping[str, type]]] = {
     "json_path": ({"type": "any"}, {"path": str, "type": str}),
+    "remove": (
+        {"flags": "", "only_first": False},
+        {"pattern": str, "flags": str, "only_first": bool},
+    ),
     "regex_group": ({"flags": "", "group": 1}, {"pattern": str, "flags": str, "group": int}),
 }
 

@@ -81,6 +81,10 @@ class PatternMatcher:
         found = getattr(self._compiled, self.mode)(text)
         return () if found is None else (found[0], *found.groups())
 
+    def remove(self, text: str, most: int) -> str | None:
+        """Return the text without its first matches, 0 for all; None for too many steps."""
+        return self._compiled.sub("", text, most) if self._is_within(text) else None
+
     def count_steps(self, text: str) -> int:
         """Return about how many steps the search of a text takes at most."""
         return int(min(self._bound.count_steps_in(text), PATTERNS.steps))

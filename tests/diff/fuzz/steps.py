@@ -20,6 +20,7 @@ STEPS: list[Any] = [
         {"regex_group": "(a)|b"},
     ),
     {"regex_group": "(.*a.*b.*a.*b.*1)"},
+    *({"remove": "a|b"}, {"remove": {"pattern": "^a", "only_first": True}}, "utf16"),
 ]
 UNREAD = frozenset({"composite", "tool_usage"})
 
