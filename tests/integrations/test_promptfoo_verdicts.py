@@ -52,12 +52,20 @@ WORDS = [
 PATTERNS = [
     "a", "^a", "a$", "^a.b$", r"\d+", r"^\w+$", r"\s", "[^a]", "a|b", "(a", "a**", "(?i)A", ".", r"\bа", "^$", "a{2,}", "{", "[]",
     r"[\s\S]", r"^[\s\S]{1,3}$", r"^.{1,3}$", "(?:a|b)+", "(?=a)", r"\W", r"a\.b", "é",
+    "^..$", "[^a]b", "😀+$", "(a.)+", "^[^b]{2}", "[😀]b", r"\ud83d", r"[\ud800-\udbff]", r"\S\S\S",
 ]  # fmt: skip
 CODES = [
     "output.includes('a') && output.length < 3", "(output === 'a' || output.endsWith('b')) && !/a.b/.test(output)",
     "output.toLowerCase().trim().startsWith('a') ? 1 : 0", "JSON.parse(output).a === 1 || JSON.parse(output).a === 'x'",
     "const o = JSON.parse(output);\nreturn Array.isArray(o.b) && typeof o.a === 'string';", "JSON.parse(output).length === 2",
     "(() => { try { const o = JSON.parse(output); return String(o.a) === '1'; } catch { return false; } })()",
+    "output.length < 2", "output.length === 2 || output.length > 3", "!(output.length <= 4) || output.includes('😀b')",
+    "output.length >= 2 && /^..$/.test(output)",
+]  # fmt: skip
+TRANSFORMS = [
+    "output.trim()", "output.replace(/a/g, '')", "output.replace('a', '').trim();", "output.replace(/^a|b$/gm, '').toLowerCase()",
+    "\nreturn output.replace(/[A-Z]/i, '')\n  .trim();\n", "return output.trim();", "output.trim()\n", "JSON.parse(output).a",
+    "output.replace(/a/g, 'b')", 'output.replace(/^[\\s\\S]*?b/, "")',
 ]  # fmt: skip
 SCHEMAS: list[Any] = [
     {"type": "object"},
@@ -96,6 +104,8 @@ def draw_assertion(draw: random.Random, types: list[str]) -> dict[str, Any]:
     assertion: dict[str, Any] = {"type": type_, **({} if value is None and "json" in type_ else {"value": value})}
     if draw.random() < 0.2:
         assertion["weight"] = draw.choice([0, 0.5, 2, 3])
+    if draw.random() < 0.15:
+        assertion["transform"] = draw.choice(TRANSFORMS)
     if "levenshtein" in type_:
         assertion["threshold"] = draw.choice([0, 0.5, 3])
     return assertion
@@ -112,6 +122,8 @@ def draw_test(draw: random.Random, types: list[str]) -> dict[str, Any]:
         test["threshold"] = draw.choice([0, 0.3, 0.5, 1])
     if draw.random() < 0.1:
         test["options"] = {"disableDefaultAsserts": True}
+    elif draw.random() < 0.1:
+        test["options"] = {"transform": draw.choice(TRANSFORMS)}
     return test
 
 
@@ -135,7 +147,7 @@ def compare(case: LegacyCase, drafts: Any, verdict: dict[str, Any]) -> str:
     if case.rubric is None:
         return "declared"
     if verdict["error"]:
-        return "is graded, and is an error there"
+        return "is graded, and is an error there" if case.outcome == "migrated" else "declared"
     found = grade_case(case, drafts, output)
     if found == (verdict["success"], pytest.approx(verdict["score"])):
         return "equal"

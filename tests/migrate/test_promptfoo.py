@@ -352,6 +352,8 @@ CODES: list[tuple[str, str | None, str]] = [
     ("output.includes('a') && output.includes('b') || output.includes('c')", "c", "a"),
     ("output.includes('x') && output.length < 4", "😀x", "x😀abc"),
     ("output.length > 0", "😀", ""),
+    ("output.length <= 3", "a😀", "ab😀"),
+    ("output.includes('😀') && output.length === 2", "😀", "😀a"),
     ("!(output.startsWith('a') || output === 'b') && !/c|d/.test(output)", "ba", "xd"),
     ("output.toLowerCase().includes('ok') && !output.toLowerCase().endsWith('i')", "O\u212aİ", "OKI"),
     ("!output.length > 2", None, ""),
@@ -407,6 +409,47 @@ def test_code_that_a_check_can_say_becomes_one(row: tuple[str, str | None, str])
     if passing is not None:
         graded = [grade_case(case, extraction.drafts, output) for output in (passing, failing)]
         assert graded == [(True, 1), (False, 0)]
+
+
+# Transforms of the npm package (both releases): what is left of an output, or why nothing is graded.
+TRANSFORMS: list[tuple[str, str, str]] = [
+    (r"output.replace(/<think>[\s\S]*?<\/think>/g, '').trim()", "<think>\na</think> b <think>c</think>", "b"),
+    (r"output.replace(/^```(?:json)?\n?/gm, '').replace(/^```$/gm, '').trim();", "```json\n{}\n```", "{}"),
+    (r"output.replace(/B/i, '')", "aBb", "ab"),
+    ("output.replace('a', '').toLowerCase()", "aA", "a"),
+    ("\n  return output\n    .trim();\n", " a", "a"),
+    ("output.trim()\n", "several lines returns nothing", ""),
+    ("return output.trim()", "begins with return", ""),
+    ("output.replace(/a/g, 'b')", "no steps of a check do", ""),
+    ("output.replace(/a/u, '')", "no steps of a check do", ""),
+]
+
+
+@each(TRANSFORMS)
+def test_a_transform_becomes_steps_or_says_why_not(row: tuple[str, str, str]) -> None:
+    transform, output, left = row
+    assertion = {"type": "equals", "value": left or "a"}
+    for test in (
+        {"assert": [{**assertion, "transform": transform}]},
+        {"assert": [assertion], "options": {"transform": transform}},
+    ):
+        extraction = read_config(json.dumps({"prompts": ["?"], "tests": [test]}), "config.json", {})
+        (case,) = extraction.cases
+        if left:
+            assert case.outcome is MigrationOutcome.MIGRATED
+            assert grade_case(case, extraction.drafts, output) == (True, 1)
+            assert grade_case(case, extraction.drafts, f"{output}x") == (False, 0)
+        else:
+            assert case.rubric is None
+            assert output in case.reasons[0]
+
+
+def test_steps_of_a_transform_come_before_those_of_its_condition() -> None:
+    code = "JSON.parse(output.replace(/^```json\\s*|^```\\s*|\\s*```$/g, '').trim()).a === '1'"
+    own = {"type": "javascript", "value": code, "transform": "output.replace('x', '')"}
+    extraction = read_config(json.dumps({"prompts": ["?"], "tests": [{"assert": [own]}]}), "config.json", {})
+    (case,) = extraction.cases
+    assert grade_case(case, extraction.drafts, 'x```json\n{"a": "1"}\n```') == (True, 1)
 
 
 def test_a_line_of_code_that_begins_with_return_never_passes() -> None:

@@ -54,7 +54,7 @@ COUNTED = {
     "model-graded-closedqa": (11, 0),
     "model-graded-factuality": (1, 0),
     "not-contains": (0, 1),
-    "regex": (56, 8),
+    "regex": (58, 6),
     "rouge-n": (0, 6),
     "select-best": (0, 1),
     "several": (35, 21),

@@ -19,8 +19,9 @@ from evalstore.migration.javascript.expressions import (
     translate_condition,
 )
 from evalstore.migration.javascript.json_conditions import read_json_condition
-from evalstore.migration.javascript.patterns import escape_literals, translate_pattern
+from evalstore.migration.javascript.patterns import escape_literals, split_pairs, translate_pattern
 from evalstore.migration.javascript.searches import CALL, EQUAL, write_search
+from evalstore.migration.javascript.values import UNITS_STEP
 
 _LOWER = r"(?P<lower>\.toLowerCase\(\))?"
 _INCLUDES = re.compile(rf"(?P<not>!\s*)?output{_LOWER}\.includes\(\s*(?P<text>{STRING})\s*\)")
@@ -31,17 +32,7 @@ _NEVER, _FOLDED = "(?!)", "(?i:"
 _LONGEST = 20_000
 
 
-class ConditionCheck(NamedTuple):
-    """The check that says a condition.
-
-    `counts_units`: it counts characters as JavaScript does.
-    """
-
-    check: dict[str, Any]
-    counts_units: bool = False
-
-
-def read_condition(code: str) -> ConditionCheck | None:
+def read_condition(code: str) -> dict[str, Any] | None:
     """Return the check that a condition comes to; None where none is proved to."""
     text = find_condition(code)
     if text is None:
@@ -49,14 +40,13 @@ def read_condition(code: str) -> ConditionCheck | None:
     for between, any_of in ((r"\s*&&\s*", False), (r"\s*\|\|\s*", True)):
         found = list(_match_all(_INCLUDES, re.split(between, text)))
         if check := _read_texts(found, any_of=any_of):
-            return ConditionCheck(check)
+            return check
     if on_json := read_json_condition(text):
         steps = {"on": on_json.steps} if on_json.steps else {}
         whole = {"extract": "whole", "dialect": "javascript"}
-        check = {"kind": "json_schema", "schema": on_json.schema, **whole, **steps}
-        return ConditionCheck(check)
+        return {"kind": "json_schema", "schema": on_json.schema, **whole, **steps}
     said = translate_condition(text, _LANGUAGE)
-    return said and ConditionCheck(_make_check(said), said.counts_units)
+    return said and _make_check(said)
 
 
 def is_statement(code: str) -> bool:
@@ -93,7 +83,8 @@ def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> dict[str, Any] |
 class _Pattern(NamedTuple):
     """A condition as a pattern of the texts that meet it.
 
-    It is for their start, or may match anywhere; `is_turned`: the texts that do not match meet it.
+    It is for their start, or may match anywhere; `is_turned`: the texts that do not match meet it;
+    `counts_units`: a character above U+FFFF counts as two, as in JavaScript.
     """
 
     text: str
@@ -114,7 +105,9 @@ def _make_check(said: _Pattern) -> dict[str, Any]:
     # they do not. The engine knows it of a whole pattern alone.
     fold = "(?a)" if "\\b" in pattern or _FOLDED in pattern else ""
     turned = {"negate": True} if said.is_turned else {}
-    return {"kind": "regex", "pattern": fold + pattern, **turned}
+    if not said.counts_units:
+        return {"kind": "regex", "pattern": fold + pattern, **turned}
+    return {"kind": "regex", "pattern": fold + split_pairs(pattern), "on": [UNITS_STEP], **turned}
 
 
 def _read_part(text: str, start: int) -> tuple[_Pattern, int] | None:

@@ -41,6 +41,8 @@ _ERRORS = re.compile(
     re.DOTALL,
 )
 _GROUP = re.compile(r"\(\?(?:[:=!]|<[=!A-Za-z_$])")
+_ABOVE_PLANE = re.compile("[\U00010000-\U0010ffff]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half of such a character
 _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 
@@ -50,7 +52,7 @@ def translate_pattern(
     """Return an equivalent pattern and its flags for `regex` checks.
 
     It is None where that is not certain. With `is_plane_enough` it need only be one for texts
-    without characters above U+FFFF, which are two units in JavaScript.
+    without characters above U+FFFF, which are two units in JavaScript; they may have those units.
     """
     # Case folding of letters beyond ASCII differs between the two languages.
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
@@ -78,8 +80,29 @@ def translate_unicode_pattern(pattern: str) -> str | None:
     escaped |= {item[:2] for item in _INNER.findall(classes) if item.startswith("\\")} - {"\\-"}
     if not all(text[1] in _UNICODE_ESCAPES for text in escaped):
         return None
+    if _SURROGATE.search(pattern):
+        return None
     found = translate_pattern(pattern, "", is_plane_enough=True)
     return found and found[0]
+
+
+def translate_unit_pattern(pattern: str) -> str | None:
+    """Return an equivalent of a pattern without flags for what the step `utf16` makes of a text.
+
+    It is None where that is not certain.
+    """
+    found = translate_pattern(split_pairs(escape_literals(pattern)), "", is_plane_enough=True)
+    return found and found[0]
+
+
+def split_pairs(pattern: str) -> str:
+    """Return a pattern that has escapes of both units for a character above U+FFFF."""
+    return _ABOVE_PLANE.sub(_escape_pair, pattern)
+
+
+def _escape_pair(match: re.Match[str]) -> str:
+    high, low = divmod(ord(match[0]) - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
 def escape_literals(pattern: str) -> str:
@@ -135,7 +158,7 @@ def _translate_tokens(pattern: str, flags: str, *, is_plane_enough: bool) -> Ite
         return
     for (kind, text), follows in zip(tokens, following, strict=True):
         many = is_plane_enough or follows[:1] in {"*", "+"}
-        yield _translate_token(kind, text, flags, many=many)
+        yield _translate_token(kind, text, flags, many=many, halves=is_plane_enough)
 
 
 def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
@@ -196,7 +219,9 @@ def _takes_unknown_character(kind: str, text: str) -> bool:
     )
 
 
-def _translate_token(kind: str, text: str, flags: str, *, many: bool) -> str | None:
+def _translate_token(kind: str, text: str, flags: str, *, many: bool, halves: bool) -> str | None:
+    if kind != "plain" and not halves and _SURROGATE.search(text):
+        return None
     if kind == "plain":
         return _translate_plain(text, flags, many=many)
     if kind == "class":
@@ -226,7 +251,7 @@ def _translate_escape(text: str, *, many: bool) -> str | None:
         return f"[{_SETS[text]}]"
     if text.lower() in _SETS:
         return f"[^{_SETS[text.lower()]}]" if many else None
-    if text == "b" or text[0] in _LETTERS or (text[0] in "xu" and not _is_surrogate(text)):
+    if text == "b" or text[0] in _LETTERS or text[0] in "xu":
         return f"\\{text}"
     if not _is_itself(text):
         return None
@@ -259,7 +284,7 @@ def _translate_class_item(text: str) -> str | None:
         return _SETS[inner]
     if inner == "b":
         return "\\x08"
-    if inner[0] in _LETTERS or (inner[0] in "xu" and not _is_surrogate(inner)):
+    if inner[0] in _LETTERS or inner[0] in "xu":
         return text
     if not _is_itself(inner):
         return None
@@ -271,8 +296,3 @@ def _has_set_in_range(items: list[str | None]) -> bool:
     sets = set(_SETS.values())
     triples = zip(items, items[1:], items[2:], strict=False)
     return any(mid == "-" and not sets.isdisjoint((low, high)) for low, mid, high in triples)
-
-
-def _is_surrogate(text: str) -> bool:
-    """Whether an escape stands for a surrogate, half of a character above U+FFFF."""
-    return text.startswith("u") and "\ud800" <= chr(int(text[1:], 16)) <= "\udfff"

@@ -15,6 +15,8 @@ _TRIMMED = re.compile(rf"\A[{SPACE}]+|[{SPACE}]+\Z")
 TRIM_STEP: Mapping[str, Any] = {
     "regex_group": {"pattern": f"[^{SPACE}](?:(?s:.)*[^{SPACE}])?|\\Z", "group": 0}
 }
+# The step that leaves the units of UTF-16 of a text, which JavaScript takes for its characters.
+UNITS_STEP = "utf16"
 # From these powers of ten on, numbers are written with an exponent.
 _LARGE, _SMALL = 21, -6
 _SURROGATE = re.compile("[\ud800-\udfff]")

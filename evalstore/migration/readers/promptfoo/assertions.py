@@ -20,9 +20,16 @@ from evalstore.migration.javascript.patterns import (
     escape_literals,
     find_syntax_error,
     translate_pattern,
+    translate_unit_pattern,
 )
 from evalstore.migration.javascript.schemas import UntranslatableError, translate_schema
-from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space, write_value
+from evalstore.migration.javascript.values import (
+    SPACE,
+    UNITS_STEP,
+    has_half_character,
+    trim_space,
+    write_value,
+)
 from evalstore.migration.readers.promptfoo.rubric_prompts import (
     draft_own_prompt,
     read_chat_prompt,
@@ -52,9 +59,6 @@ _MOST_WORDS = 2_000  # that a pattern counts to
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?", re.DOTALL)
 _DIGITS = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)+")
 _NOT_ITS_PROMPT = "the program does not read rubricPrompt in {}, unless it has steps and evaluate"
-_HALVES = (
-    "it may count a character above U+FFFF as two, as JavaScript does, which counts as one here"
-)
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is"
 _ANY_JSON: Check = {"kind": "json_schema", "schema": {}, **_WHOLE}
 _SCHEMA = (
@@ -330,13 +334,11 @@ def _read_pattern(part: AssertionPart) -> AssertionReading:
         said = f"no output passes the pattern {make_excerpt(value, SHORT_EXCERPT)}: {problem}"
         return AssertionReading(dict(NEVER), remarks=(said,), is_fixed=True)
     losses: tuple[str, ...] = ()
-    found = translate_pattern(escape_literals(value), "")
-    if found is None:
-        found, losses = (
-            translate_pattern(escape_literals(value), "", is_plane_enough=True),
-            (_HALVES,),
-        )
-    pattern = found[0] if found else value
+    translated, units = translate_pattern(escape_literals(value), ""), dict[str, Any]()
+    found = translated and translated[0]
+    if found is None and (found := translate_unit_pattern(value)):
+        units = {"on": [UNITS_STEP]}
+    pattern = found or value
     if found is None:
         losses = (_AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT)),)
     if isinstance(unrun := compile_matcher(pattern, "", "search"), str):
@@ -345,7 +347,7 @@ def _read_pattern(part: AssertionPart) -> AssertionReading:
         losses = (*losses, unrun.limit_problem)
     if found and find_dialect_difference(pattern, ""):
         losses = (_AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT)),)
-    return AssertionReading({"kind": "regex", "pattern": pattern}, losses)
+    return AssertionReading({"kind": "regex", "pattern": pattern, **units}, losses)
 
 
 def _read_json(part: AssertionPart) -> AssertionReading:
@@ -482,7 +484,7 @@ def _read_code(part: AssertionPart) -> AssertionReading:
     condition = read_condition(str(code))
     if condition is None:
         return reading
-    return AssertionReading(condition.check, (_HALVES,) if condition.counts_units else ())
+    return AssertionReading(condition)
 
 
 def _read_judged(part: AssertionPart) -> AssertionReading:

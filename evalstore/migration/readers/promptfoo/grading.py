@@ -9,10 +9,13 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.languages.patterns import compile_matcher
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
-from evalstore.migration.javascript.values import TRIM_STEP
+from evalstore.migration.javascript.expressions import REGEX, STRING, read_string
+from evalstore.migration.javascript.patterns import escape_literals, translate_pattern
+from evalstore.migration.javascript.values import TRIM_STEP, has_half_character
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.promptfoo.assertions import (
     NEVER,
@@ -33,9 +36,13 @@ _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
 _FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
 _TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
-# What a transform may do to an output, as steps of `on`.
+_TRANSFORM_ALONE = "a transform that fails ends the test; here it passes, as nothing is graded"
+# What a transform may do to an output, one call behind the other, as steps of `on`.
 _STEPS: Mapping[str, Any] = {".trim()": TRIM_STEP, ".toLowerCase()": "lower"}
-_TRANSFORM = re.compile(r"output((?:\.trim\(\)|\.toLowerCase\(\))+)")
+_FOUND = rf"(?:(?P<pattern>{REGEX})(?P<flags>[a-z]*)|(?P<text>{STRING}))"
+_REMOVE = rf"\.replace\(\s*{_FOUND}\s*,\s*(?:''|\"\")\s*\)"
+_CALL = re.compile(rf"\s*(?:(?P<plain>\.trim\(\)|\.toLowerCase\(\))|{_REMOVE})")
+_RETURN = re.compile(r"return\b[ \t]*(?![\s$])")
 _PATH = re.compile(r"JSON\.parse\(output\)((?:\.[A-Za-z_]\w*|\[[0-9]{1,4}\])+)", re.ASCII)
 TRANSFORMS = ("transform", "postprocess")
 
@@ -108,6 +115,7 @@ def grade_assertions(
 ) -> TestGrading:
     """Return what assertions come to; `transforms` are those of their test."""
     grading = TestGrading()
+    _refuse_broken(transforms)
     for one in placed:
         if not isinstance(one.raw, dict) or not isinstance(one.raw.get("type"), str):
             raise StopError("an assertion is not an object with a type")
@@ -117,13 +125,25 @@ def grade_assertions(
             _add_set(one, form, transforms, grading)
         else:
             _add_assertion(one, form, transforms, grading)
+    if not grading.checks and not grading.leftovers and not in_set and _may_fail(transforms):
+        grading.losses.append(_TRANSFORM_ALONE)
     return grading
+
+
+def _may_fail(transforms: Sequence[Any]) -> bool:
+    """Whether a transform may end a test in an error."""
+    try:
+        return bool(read_transforms(transforms, ())[1])
+    except UnsayableError:
+        return True
 
 
 def _add_assertion(
     one: PlacedAssertion, form: Mapping[str, Any], transforms: Sequence[Any], grading: TestGrading
 ) -> None:
     read_weight(one.raw)
+    own = [one.raw["transform"]] if "transform" in one.raw else []
+    _refuse_broken(own)
     grading.remarks += describe_unknown_keys(
         (key for key in one.raw if key not in form["assertion"]), form["assertion"]
     )
@@ -131,12 +151,12 @@ def _add_assertion(
     if reading.check is None:
         grading.set_aside(one, reading.reason)
         return
-    own = [one.raw["transform"]] if "transform" in one.raw else []
     try:
         steps, losses = read_transforms(transforms, own)
     except UnsayableError as unsayable:
         grading.set_aside(one, str(unsayable))
         return
+    steps += reading.check.get("on", [])
     check = {**reading.check, **({"on": steps} if steps else {})}
     grading.add(check, one.raw, one.part.variables)
     grading.is_partial |= reading.is_partial
@@ -152,9 +172,9 @@ def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[An
     """
     steps, losses = list[Any](), list[str]()
     for expression in (*of_test, *own):
-        text = expression.strip() if isinstance(expression, str) else ""
-        if match := _TRANSFORM.fullmatch(text):
-            steps += [_STEPS[step] for step in re.findall(r"\.\w+\(\)", match[1])]
+        text = _find_expression(expression) if isinstance(expression, str) else ""
+        if made := _read_calls(text):
+            steps += made
         elif own and expression is own[-1] and (match := _PATH.fullmatch(text)):
             steps.append({"json_path": f"${match[1]}"})
             losses.append(_TRANSFORM_FAILS)
@@ -162,6 +182,64 @@ def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[An
             name = make_excerpt(text or describe_type(expression), SHORT_EXCERPT)
             raise UnsayableError(f"no steps of a check do what the transform {name} does")
     return steps, losses
+
+
+def _read_calls(text: str) -> list[Any]:
+    """Return the steps for calls on `output`, one behind the other; none where one is unknown."""
+    if not text.startswith("output"):
+        return []
+    steps, place = list[Any](), len("output")
+    while match := _CALL.match(text, place):
+        step = _STEPS[match["plain"]] if match["plain"] else _read_removal(match)
+        if step is None:
+            return []
+        steps.append(step)
+        place = match.end()
+    return steps if place == len(text) else []
+
+
+def _refuse_broken(transforms: Sequence[Any]) -> None:
+    """Raise `StopError` for a transform that the program cannot run."""
+    for expression in transforms:
+        if isinstance(expression, str):
+            _find_expression(expression)
+
+
+def _find_expression(code: str) -> str:
+    """Return the expression whose value a transform is.
+
+    Code of several lines is the body of a function, and code of one line an expression. Raises
+    `StopError` where that is mixed up.
+    """
+    text = code.strip().removesuffix(";").rstrip()
+    is_body, returned = "\n" in code, _RETURN.match(text)
+    if is_body and not returned and (_read_calls(text) or _PATH.fullmatch(text)):
+        raise StopError("a transform of several lines returns nothing")
+    if returned and not is_body:
+        raise StopError("a transform of one line is an expression, and begins with return")
+    return text[returned.end() :] if returned else text
+
+
+def _read_removal(match: re.Match[str]) -> Any:
+    """Return the step for a call that deletes what a pattern or a text finds; None for none."""
+    if match["text"] is not None:
+        text = read_string(match["text"])
+        if has_half_character(text) or not text:
+            return None
+        return {"remove": {"pattern": re.escape(text), "only_first": True}}
+    flags = match["flags"]
+    found = translate_pattern(escape_literals(match["pattern"][1:-1]), flags.replace("g", ""))
+    if found is None or not set(flags) <= set("gims") or len(set(flags)) < len(flags):
+        return None
+    pattern, said = found
+    matcher = compile_matcher(pattern, said, "findall")
+    if isinstance(matcher, str) or matcher.limit_problem:
+        return None
+    options = {
+        **({"flags": said} if said else {}),
+        **({} if "g" in flags else {"only_first": True}),
+    }
+    return {"remove": {"pattern": pattern, **options} if options else pattern}
 
 
 def _add_set(
