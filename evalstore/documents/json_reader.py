@@ -104,10 +104,7 @@ def read_value(text: str, file: str) -> Any:
             bare, place = text.removeprefix("\ufeff"), Place(file)
             value = decode_row(bare, place)
             check_row(value, bare, place)
-            if (
-                bare.count("[") + bare.count("{") < DEPTH_LIMIT
-                or _measure_depth(value) < DEPTH_LIMIT
-            ):
+            if not _is_deeper(value, bare, DEPTH_LIMIT - 1):
                 return value
     return read_json(text, file).value
 
@@ -124,7 +121,7 @@ def read_javascript_value(text: str) -> Any:
         raise LoadError(f"not JSON: {describe_decode_error(error)}", place=place) from None
     except RecursionError:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels") from None
-    if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
+    if _is_deeper(value, text, DEPTH_LIMIT):
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels")
     return _replace_halves(value) if _ESCAPED.search(text) else value
 
@@ -232,7 +229,7 @@ def check_row(value: Any, text: str, place: Place) -> None:
     escaped = "\\" in text and _ESCAPED.search(text)
     if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is not text", place=place)
-    if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
+    if _is_deeper(value, text, DEPTH_LIMIT):
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
 
 
@@ -293,6 +290,20 @@ _JAVASCRIPT_DECODER = json.JSONDecoder(
     parse_float=_read_double, parse_int=_read_double, parse_constant=_refuse_constant
 )
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]  # in every CPython, in no stub
+
+
+def _is_deeper(value: Any, text: str, levels: int) -> bool:
+    """Whether a value is nested deeper than so many levels, which takes as many brackets."""
+    # Most texts have few brackets, and `count` would look at each of their characters.
+    count = 0
+    for bracket in "[{":
+        at = text.find(bracket)
+        while at >= 0:
+            count += 1
+            if count > levels:
+                return _measure_depth(value) > levels
+            at = text.find(bracket, at + 1)
+    return False
 
 
 def _measure_depth(value: Any) -> int:
