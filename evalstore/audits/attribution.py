@@ -1,8 +1,8 @@
 """Distributes one question's change among the players, and their shares among edits; exact, pure.
 
-Edits are leaves of a tree: a player holds checks, a check holds items, and what one node holds is a
-coalition, which enters together (Owen value, for nested coalitions Winter's). So the edits' shares
-sum to the check's, these to the player's, and the players' to the whole.
+Edits are the leaves of a tree: a player contains checks, a check contains items, and the children
+of a node form a coalition, which enters together (Owen value; for nested coalitions, Winter's). So
+the edits' shares sum to the check's, these to the player's, and the players' to the whole.
 
 An example in points: a rubric changes by two edits, `ban` and `brief`, and the output changes.
 
@@ -18,8 +18,8 @@ last (60 to 40): its share is -15. The rubric takes 40 first (100 to 60) and 50 
 The edits sum to -45, and with the output to -60.
 
 Players whose mixes have no score move together: they are one joint player of the smallest such set.
-Within a player a subset of edits may make a rubric that scores nothing (its only check is removed,
-and the new one not added yet); such a subset is worth nothing, as if none of its edits had been
+Within a player, a subset of edits may give a rubric that scores nothing (its only check is removed,
+and the new one not yet added); such a subset is worth nothing, as if none of its edits had been
 made. The sums stay exact.
 """
 
@@ -46,12 +46,12 @@ from evalstore.audits.shapley import (
     share_by_class,
 )
 
-# A set of edits is a whole number whose bits are their numbers; a cell without a score is None.
+# A set of edits is an integer whose bits are their numbers; a cell without a score is None.
 Cells = Callable[[int], Fraction | None]
 Block = tuple[int, ...]  # the numbers of the players that move together
 
-# Up to so many edits of one question shares are exact, and beyond as far as this many cells are
-# enough for it.
+# Shares are exact up to this many edits of one question, and beyond that as long as they need no
+# more than this many cells.
 EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
 _NONE_ALIKE: Alike = MappingProxyType({})
@@ -62,15 +62,15 @@ class EditClass:
     """Edits that are interchangeable.
 
     Each adds an item that is like the others, or each removes one. `decisive` is how many items
-    decide: that there are more of them changes nothing. The object itself is the class: another one
-    that looks like it has other edits.
+    decide: more of them change nothing. The identity of the object matters: another one that looks
+    the same has other edits.
     """
 
     decisive: int
     adds: bool
 
     def list_levels(self, size: int) -> Levels:
-        """Return by how many of `size` edits are made the number of items that counts."""
+        """Return how many items count, by how many of `size` edits are made."""
         return _list_item_levels(size, self.decisive, self.adds)
 
 
@@ -89,7 +89,7 @@ Alike = Mapping[int, EditClass]
 
 @dataclass(frozen=True)
 class Coalition:
-    """A node of the tree of edits: what it holds enters together; `ordered`: in this order only."""
+    """A node in the tree of edits: its members enter together; if `ordered`, only in this order."""
 
     members: tuple[Coalition | int, ...]
     ordered: bool = False
@@ -105,7 +105,7 @@ class Attribution:
     """The shares of one change, by block of players, and those of the edits.
 
     `first` and `last` are a block's effects when it enters first or last. `edits` has the shares of
-    a block's edits by number; those of a joint block cannot be told apart, so it has none.
+    a block's edits by number; those of a joint block cannot be separated, so it has none.
     """
 
     old: Fraction
@@ -117,14 +117,14 @@ class Attribution:
 
 
 def find_edits(member: Coalition | int) -> int:
-    """Return the set of edits of a node or of one edit."""
+    """Return the edits of a node as a set, or those of one edit."""
     return member.edits if isinstance(member, Coalition) else 1 << member
 
 
 def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...] | None:
     """Return the players in the smallest blocks whose mixes all have a score.
 
-    It is None where an end has none.
+    Returns None if an end has no score.
     """
     masks = [player.edits for player in players]
     for blocks in list_partitions(len(players)):
@@ -138,7 +138,8 @@ def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...]
 def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
     """Return the partitions of the players into blocks.
 
-    Those with the most blocks come first, then those whose largest block is smallest.
+    Partitions with the most blocks come first, and among these, those whose largest block is
+    smallest.
     """
     found = [tuple(map(tuple, partition)) for partition in _partition(list(range(players)))]
     return tuple(
@@ -149,7 +150,7 @@ def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
 def attribute_change(
     players: Sequence[Coalition], blocks: Sequence[Block], cells: Cells, alike: Alike = _NONE_ALIKE
 ) -> Attribution:
-    """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score.
+    """Share out `cells(all edits) - cells(0)`; every mix of whole blocks has a score.
 
     Edits of one node with the same class in `alike` are interchangeable: only how many are made
     counts.
@@ -179,11 +180,11 @@ def share_within_player(
     player: Coalition, share: Fraction, others: Sequence[int], cells: Cells, alike: Alike
 ) -> Mapping[int, Estimate]:
     """Return the shares of one player's edits; `others` are the edits of the other blocks."""
-    # A single edit has the whole share of its player; it needs no further cells.
+    # A single edit has the whole share of its player and needs no more cells.
     if player.edits.bit_count() == 1:
         return {player.edits.bit_length() - 1: Estimate(share)}
-    # The outer coalition: the weight of each set of players that came before this one, and what it
-    # is worth alone.
+    # The outer coalition: the weight of each set of players that came before this one, and what
+    # that set is worth alone.
     coalitions = list_weighted_coalitions(others)
     outer = [(weight, before, _require_score(cells, before)) for weight, before in coalitions]
 
@@ -195,7 +196,7 @@ def share_within_player(
         for weight, before, worth in outer:
             after = cells(before | held)
             # A subset of edits without a score adds nothing yet (see the top of this module); most
-            # add nothing at all.
+            # subsets add nothing at all.
             if after is not None and after != worth:
                 total += weight * (after - worth)
         return total
@@ -206,11 +207,11 @@ def share_within_player(
 
 
 def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Estimate]:
-    """Return the shares of a node's edits, where a set of them is worth `gain`."""
+    """Return the shares of a node's edits, given that a set of them is worth `gain`."""
     if node.ordered:
         masks = [find_edits(member) for member in node.members]
         shares = _share_in_order(masks, gain)
-        edits: Any = node.members  # an ordered node holds edits
+        edits: Any = node.members  # an ordered node contains edits only
         return {edit: Estimate(share) for edit, share in zip(edits, shares, strict=True)}
     classes = _list_classes(node, alike)
 
@@ -234,7 +235,7 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Esti
 
 
 def _list_classes(node: Coalition, alike: Alike) -> list[list[Coalition | int]]:
-    """Return a node's members, interchangeable ones together."""
+    """Return a node's members, with interchangeable ones together."""
     classes: dict[object, list[Coalition | int]] = {}
     for place, member in enumerate(node.members):
         name = alike.get(member) if isinstance(member, int) else None
@@ -279,7 +280,7 @@ def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
 
 
 def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
-    """Return a bound of the sets of edits that exact shares of a node ask for."""
+    """Return an upper bound of the sets of edits needed for exact shares of a node."""
     if node.ordered:
         return contexts * (len(node.members) + 1)
     own = prod(len({*_list_levels(members, alike)}) for members in _list_classes(node, alike))

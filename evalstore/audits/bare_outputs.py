@@ -1,6 +1,6 @@
 """Grades bare outputs as the other run of an audit was graded.
 
-So an audit takes what `evalstore score` takes.
+An audit thus takes whatever `evalstore score` takes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _Named = TypeVar("_Named", bound=Run | Path)
 
 @dataclass(frozen=True, slots=True)
 class AuditedRuns(Generic[_Named]):
-    """Two runs to audit, as `named` and as read; `notes` say what was graded for it."""
+    """Two runs to audit, as `named` and as read; `notes` say what was graded for the audit."""
 
     named: tuple[_Named, _Named]
     read: tuple[_Named | Path, _Named | Path]
     notes: tuple[str, ...] = ()
 
     def name_sides(self, found: Audit) -> Audit:
-        """Return an audit of `read` that names each run as it was named."""
+        """Return an audit of `read` that names each run as the user did."""
         if not self.notes:
             return found
         name_a, name_b = map(str, self.named)
@@ -50,8 +50,8 @@ def grade_bare_outputs(
 ) -> Iterator[AuditedRuns[_Named]]:
     """Yield both runs, with one that is a file of outputs graded now.
 
-    It is graded by the dataset and the rubrics of the other. What is written for that is removed at
-    the end. Raises `RefusedError` where neither run says what graded it.
+    It is graded by the dataset and the rubrics of the other. Whatever is written for that is
+    removed at the end. Raises `RefusedError` if neither run says what graded it.
     """
     runs = run_a, run_b
     bare = [isinstance(run, Path) and is_bare_outputs(run) for run in runs]
@@ -82,9 +82,9 @@ def grade_bare_outputs(
 def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of them
     graded: Run, dataset: str, outputs: Path, folder: Path, store: ArtifactStore, judges: Judges
 ) -> Path:
-    """Grade outputs as a run was, and return their own.
+    """Grade outputs as a run was graded, and return the path of the resulting run.
 
-    An error leads to `score`, which has more options.
+    An error refers to `score`, which has more options.
     """
     model = judges.model or read_judge_model(graded)
     store = (
@@ -106,9 +106,9 @@ def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of th
 
 
 def _find_override(graded: Run, dataset: str, store: ArtifactStore) -> str | None:
-    """Return the rubric by which a run graded every question (`score --rubric`).
+    """Return the rubric that graded every question of a run (`score --rubric`).
 
-    It is None where the dataset's own did.
+    Returns None if the dataset's own rubrics did.
     """
     if len(graded.rubrics) != 1:
         return None

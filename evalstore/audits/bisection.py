@@ -1,8 +1,7 @@
 """Finds the versions of an artifact at which a score changed, and who did it.
 
-The score is that of a run, or of a question. Scores are not monotone in versions: a search that
-halves the range would miss an edit that was reverted. So every version is graded, each content
-once.
+The score is that of a run, or of a question. Scores are not monotone in versions: a binary search
+would miss an edit that was reverted. So every version is graded, each content once.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from evalstore.text import count_noun, suggest_known
 
 @dataclass(frozen=True, slots=True)
 class CommitChange:
-    """A commit at which the score or the pass rate changed, from that of its first parent."""
+    """A commit at which the score or pass rate differs from that of its first parent."""
 
     commit: Commit
     old: RunTotals
@@ -40,9 +39,9 @@ class CommitChange:
 class ChangePoint:
     """A version at which the score or the pass rate changed.
 
-    `commits` are those on the way that changed it. `version` is None for a commit that is not a
-    release. The change may be that of one of `passed_over` before it, which could not be graded:
-    then no commit is known to have made it.
+    `commits` are the commits on the way that changed it. `version` is None for a commit that is not
+    a release. The change may belong to one of the earlier versions in `passed_over`, which could
+    not be graded: then no commit is known to have made it.
     """
 
     version: str | None
@@ -53,9 +52,9 @@ class ChangePoint:
 
     @property
     def main(self) -> CommitChange | None:
-        """The commit that moved the score most the way of the whole.
+        """The commit that moved the score most in the direction of the whole change.
 
-        It is None where no commit is known to have moved it.
+        None if no commit is known to have moved it.
         """
         rose = _measure_rise(self.old, self.new) > (Fraction(0), Fraction(0))
         ranked = sorted(
@@ -68,9 +67,9 @@ class ChangePoint:
 class Bisection:
     """All change points of a run, or of one of its questions, oldest first.
 
-    `first` and `last` are the versions at both ends, `versions` how many were graded. `first_bad`
-    is the first version since the last good one, None while the newest is as good as any. `calls`
-    to judges were missing: versions that need them were passed over.
+    `first` and `last` are the versions at both ends; `versions` is how many were graded.
+    `first_bad` is the first version after the last good one, None if the newest is as good as any.
+    `calls` to judges were missing: versions that need them were skipped.
     """
 
     name: str
@@ -97,8 +96,8 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
 ) -> Bisection:
     """Find every release on the way to `ref` at which a run's score changed.
 
-    With `commits` it is every commit. Raises `RefusedError` for a run that cannot be graded here,
-    or a question that it has not.
+    With `commits`, every commit is searched. Raises `RefusedError` for a run that cannot be graded
+    here, or a question that it does not have.
     """
     parsed = parse_ref(ref)
     tip = _find_tip(store, parsed, commits=commits)
@@ -124,7 +123,7 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
 
 
 def _find_tip(store: ArtifactStore, ref: Ref, *, commits: bool) -> str:
-    # Unreleased commits count only where somebody asks for commits.
+    # Unreleased commits count only if somebody asks for commits.
     if commits and ref.type is PinType.NONE:
         return resolve_head(store.git)
     commit = store.resolve(ref).commit
@@ -138,7 +137,7 @@ def _find_tip(store: ArtifactStore, ref: Ref, *, commits: bool) -> str:
 
 @dataclass(slots=True)
 class _VersionSearch:
-    """One search through the versions of an artifact; every content is graded once."""
+    """One search through the versions of an artifact; each content is graded once."""
 
     store: ArtifactStore
     name: str
@@ -147,8 +146,8 @@ class _VersionSearch:
     grader: OutputGrader
     question: str | None
     notes: list[str] = field(default_factory=list)
-    # What some output has no result under, which is no matter of a judge's reply: its question is
-    # gone, for instance.
+    # Why some output has no result under a version for reasons other than a judge's reply: its
+    # question is gone, for instance.
     _lacking: list[str] = field(default_factory=list)
     _by_commit: dict[str, RunTotals | None] = field(default_factory=dict)
     _by_digest: dict[str, RunTotals] = field(default_factory=dict)
@@ -183,7 +182,7 @@ class _VersionSearch:
     def _find_point(
         self, oid: str, chosen: frozenset[str], *, every_commit: bool
     ) -> tuple[str, ChangePoint] | None:
-        """Return the change at a version, where it differs from every version right before it."""
+        """Return the change at a version if it differs from every version right before it."""
         before = [*self._list_before(oid, chosen)]
         old, new = (self._measure(before[0]) if before else None), self._measure(oid)
         if old is None or new is None or any(self._measure(one) == new for one in before):
@@ -198,7 +197,7 @@ class _VersionSearch:
     def _list_passed_over(
         self, oid: str, before: list[str], *, every_commit: bool
     ) -> Iterator[str]:
-        """Yield the versions between that could not be graded, oldest first."""
+        """Yield the versions in between that could not be graded, oldest first."""
         known = {ancestor for one in before for ancestor in self.history.list_ancestors(one)}
         way = set(self.history.list_ancestors(oid, stop=known)) - {oid, *before}
         for one in reversed([*self.history.commits]):
@@ -208,7 +207,7 @@ class _VersionSearch:
     def _list_commit_changes(self, oid: str, before: list[str]) -> Iterator[CommitChange]:
         """Yield the commits up to a version at which the result changed, oldest first.
 
-        They begin at the versions before it.
+        The search begins at the versions before it.
         """
         known = {ancestor for one in before for ancestor in self.history.list_ancestors(one)}
         way = set(self.history.list_ancestors(oid, stop=known))
@@ -235,10 +234,10 @@ class _VersionSearch:
                 waiting += reversed(self.history.commits[parent])
 
     def _find_last_good(self, chosen: list[str]) -> int | None:
-        """Return the index of the last good version; None where the newest is one.
+        """Return the index of the last good version; None if the newest is good.
 
-        Good is one whose verdict is pass, if the newest fails and one passed; else one with the
-        highest score.
+        If the newest fails and some version passed, those that pass are good; otherwise those with
+        the highest score.
         """
         totals = [total for oid in chosen if (total := self._measure(oid))]
         if self.question is not None and not totals[-1].pass_rate:
@@ -253,9 +252,9 @@ class _VersionSearch:
         return self._measure(oid) is not None
 
     def _measure(self, oid: str) -> RunTotals | None:
-        """Return what the outputs get at a commit.
+        """Return the results of the outputs at a commit.
 
-        It is None where it is malformed, or a judge's reply is missing.
+        Returns None if the commit's content is malformed, or a judge's reply is missing.
         """
         if oid not in self._by_commit:
             self._by_commit[oid] = self._grade(oid)

@@ -15,7 +15,7 @@ CHECK_KEYS = frozenset({"id", "threshold", "negate"})
 
 
 def name_checks(old: Rubric, new: Rubric) -> tuple[CheckNames, CheckNames]:
-    """Return the ids of the checks of two versions, each with its name."""
+    """Return the check ids of two versions, each with its name."""
     before = {check.id: check.id for check in old.checks}
     after = {later: earlier for earlier, later in match_checks(old.checks, new.checks)}
     for check in new.checks:
@@ -32,7 +32,7 @@ def encode_check(check: Check) -> str:
 
 
 class EncodedCheck(NamedTuple):
-    """A check, and its content as one text: those of equal content are graded alike."""
+    """A check, and its content as one text: checks of equal content are graded alike."""
 
     check: Check
     content: str
@@ -46,10 +46,10 @@ class EncodedCheck(NamedTuple):
 def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the ids of the same check in both versions.
 
-    An id that is derived from the order says less than the content.
+    An id derived from the order is weaker evidence than the content.
     """
     before, after = list(old), list(new)
-    # From the surest evidence to the weakest; a matched check is not matched again.
+    # From the strongest evidence to the weakest; a matched check is not matched again.
     for alike in _MATCHERS:
         for check in tuple(before):
             if (twin := next((other for other in after if alike(check, other)), None)) is not None:
@@ -66,8 +66,8 @@ def _has_same_id(old: Check, new: Check) -> bool:
     return old.id == new.id
 
 
-# From same id and content, over equal content without ids, to the same id, and at last equal
-# content (a rename).
+# From same id and content, via equal content without ids, to the same id, and finally equal content
+# (a rename).
 _MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
     lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
     lambda old, new: (

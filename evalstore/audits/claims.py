@@ -1,4 +1,4 @@
-"""Words what may be concluded of each share, and how far judges alone move it; pure."""
+"""Words what may be concluded from each share, and how far judges alone move it; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def choose_claim(
 ) -> str:
     """Return what may be concluded from one factor's shares for questions like these.
 
-    Numbers are in points. There is no `conclusion` where nothing was sampled.
+    Numbers are in points. There is no `conclusion` if nothing was sampled.
     """
     if estimate is None:
         return "unchanged"
@@ -36,8 +36,8 @@ def choose_claim(
         return f"{how}, {_describe_estimated(estimate, conclusion, members)}"
     if conclusion is not None:
         return describe_conclusion(estimate, conclusion)
-    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond
-    # its replies.
+    # A judge may answer differently when asked again, so only results without any judge are exact
+    # beyond their replies.
     judged = is_judged or FactorName.JUDGE in members or FactorName.JUDGE_SERVICE in members
     return "exact for the replies kept" if judged else "exact on these questions"
 
@@ -59,7 +59,7 @@ def _describe_estimated(
 
 
 def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None = None) -> str:
-    """Return the conclusion of an estimate in words, or another one; numbers are in points."""
+    """Return the conclusion of an estimate, or a given one, in words; numbers are in points."""
     conclusion, mean = conclusion or estimate.conclusion, estimate.mean
     if conclusion is Conclusion.MOVED_NONE:
         return (
@@ -78,12 +78,12 @@ def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None 
 
 
 def _format_bound(bound: Fraction, digits: int) -> str:
-    """Format what nothing exceeds; rounded up, or it would be exceeded."""
+    """Format an upper bound: rounded up, because otherwise it would be exceeded."""
     return f"{ceil(bound * 10**digits) / 10**digits:.{digits}f}"
 
 
 def format_p(p: float) -> str:
-    """Format a p-value; the smallest only as a bound."""
+    """Format a p-value; the smallest ones only as a bound."""
     return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
 
 
@@ -102,8 +102,7 @@ def describe_certainty(factor: Factor) -> str:
     }[factor.conclusion]
     if not factor.anchors or not factor.conclusion:
         return words
-    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before
-    # all else.
+    # A row ends at the screen's edge, so it says first that it is an estimate, and how wide.
     how = words.removesuffix(span)
     return ", ".join(
         [
@@ -114,7 +113,7 @@ def describe_certainty(factor: Factor) -> str:
 
 
 def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Factor:
-    """Return the share of a judge's edits, or of its service, as noise where it is no more.
+    """Return the share of a judge's edits, or its service, as noise if it is no larger.
 
     The noise is the judge's own.
     """
@@ -126,9 +125,9 @@ def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Fact
 
 
 def list_judge_notes(audit: Audit) -> Iterator[str]:
-    """Yield what is assumed of judges beside the answer, and how far they alone move the change.
+    """Yield what is assumed about judges besides the answer, and how far they move the change.
 
-    Estimated shares and residuals that lie within that are named.
+    Estimated shares and residuals within that range are named.
     """
     if audit.assumption and not describe_assumption(audit):
         yield (

@@ -35,12 +35,13 @@ from evalstore.versions import Bump
 
 _NOTHING = Fraction(0)
 _NAMED_CHECKS = 3  # of those with nothing to grade
-# Stored outputs do not answer what has another input, and nobody scores again what is gone.
+# Stored outputs do not answer a question with another input, and what is gone cannot be scored
+# again.
 _OTHER_QUESTIONS = frozenset({"question-input-changed", "question-removed", "question-id-renamed"})
 
 
 class ComparableAnswer(StrEnum):
-    """Whether two scores can be compared, the best answer first."""
+    """Whether two scores can be compared, best answer first."""
 
     YES = "yes"
     AFTER_SCORING_AGAIN = "yes, after scoring again"
@@ -55,8 +56,8 @@ _WORST_LAST = list(ComparableAnswer)
 class ComparedPart:
     """One thing that two sides share or not: the answer for it alone, and why.
 
-    `bound`: as they stand, it moves the difference of two scores by at most that (0 to 1); None
-    where none is known.
+    `bound`: as they are, it moves the difference of two scores by at most this (0 to 1); None if no
+    bound is known.
     """
 
     name: str
@@ -69,8 +70,8 @@ class ComparedPart:
 class Comparability:
     """The answer for two sides, `a` and `b` as they were named.
 
-    `dataset` is what run A would have to be graded by again, None where that is not needed, where
-    what graded run B is not a release, or where there are no runs.
+    `dataset` is what run A would have to be graded by again, None if that is not needed, if what
+    graded run B is not a release, or if there are no runs.
     """
 
     a: str
@@ -81,7 +82,7 @@ class Comparability:
 
     @property
     def answer(self) -> ComparableAnswer:
-        """The worst answer of a part."""
+        """The worst answer of any part."""
         return max(
             (part.answer for part in self.parts),
             key=_WORST_LAST.index,
@@ -90,15 +91,15 @@ class Comparability:
 
     @property
     def bound(self) -> Fraction | None:
-        """The most that the difference of two scores can be off.
+        """The most by which the difference of two scores can be off.
 
-        It is None where no bound below 1 is known.
+        None if no bound below 1 is known.
         """
         return add_bounds(part.bound for part in self.parts)
 
     @property
     def bound_after(self) -> Fraction | None:
-        """The same once one side was graded as the other was."""
+        """The same once one side has been graded as the other was."""
         again = ComparableAnswer.AFTER_SCORING_AGAIN
         return add_bounds(part.bound for part in self.parts if part.answer is not again)
 
@@ -106,7 +107,7 @@ class Comparability:
 def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
     """Return the sum of some bounds.
 
-    It is None where one is unknown, or where the sum says nothing of scores between 0 and 1.
+    Returns None if one is unknown, or if the sum means nothing for scores between 0 and 1.
     """
     total = _NOTHING
     for bound in bounds:
@@ -118,7 +119,7 @@ def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
 def judge_diff(name: str, diff: Diff) -> ComparedPart:
     """Return whether scores under the two sides of a diff can be compared.
 
-    What people accepted lowers nothing here.
+    Acceptances lower nothing here.
     """
     moving = (
         [] if _is_still(diff) else [one for one in diff.findings if one.level_before is Bump.MAJOR]
@@ -144,7 +145,7 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
 
 
 def _is_still(diff: Diff) -> bool:
-    """Whether all edits together move no score and no verdict; other questions are no edit."""
+    """Whether all edits together move no score and no verdict; other questions are not edits."""
     still = {diff.total.direction, diff.total.verdict_direction} == {Direction.NONE}
     return still and not any(finding.rule in _OTHER_QUESTIONS for finding in diff.findings)
 
@@ -165,7 +166,7 @@ def _count_rules(findings: Sequence[DiffFinding]) -> str:
 def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparability:
     """Return whether the scores of two runs can be compared.
 
-    It takes their records alone: nothing is graded or asked. Raises `RefusedError` for a run whose
+    Only their records are read: nothing is graded or asked. Raises `RefusedError` for a run whose
     artifacts are not in the store.
     """
     finder = VersionFinder(store)
@@ -196,7 +197,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
 class _SharedQuestions:
     """What two runs have in common.
 
-    These are the questions that both scored with one input, and what graded them.
+    These are the questions that both scored with the same input, and what graded them.
     """
 
     a: StoredRun
@@ -205,15 +206,15 @@ class _SharedQuestions:
     other_input: int = 0
     other_words: int = 0
     other_reference: int = 0
-    # Questions in which a check had nothing to grade in one run alone; those checks, each with its
+    # Questions in which a check had nothing to grade in one run only; those checks, each with its
     # run.
     emptied: int = 0
     empty_checks: Counter[tuple[str, str]] = field(default_factory=Counter)
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By kind of check, for run A and for run B.
     engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
-    # Equal answers that one rubric had judged in both runs, and those of them that a judge gave
-    # another score.
+    # Equal answers that one rubric had judged in both runs, and those to which a judge gave another
+    # score.
     judged: int = 0
     judged_otherwise: int = 0
 
@@ -258,7 +259,7 @@ class _SharedQuestions:
         return self.rubrics.total()
 
     def judge_questions(self) -> ComparedPart:
-        """Return the part of the questions themselves."""
+        """Return the part about the questions themselves."""
         count, name = self.count, "questions"
         rest = tuple(scored - count for scored in self.scored)
         if not count:
@@ -322,7 +323,7 @@ class _SharedQuestions:
                 yield judge_diff(f"{old.ref} and {pin.ref}", compare_by_rules(store, one, other))
 
     def judge_coverage(self) -> Iterator[ComparedPart]:
-        """Yield a part where one run alone had nothing to grade: no rubric makes up for that."""
+        """Yield a part if only one run had nothing to grade: no rubric makes up for that."""
         if self.emptied:
             counts: list[str] = []
             for (run, name), count in self.empty_checks.most_common(_NAMED_CHECKS):
@@ -333,7 +334,7 @@ class _SharedQuestions:
             yield ComparedPart("coverage", answer, bound, reason)
 
     def judge_references(self) -> Iterator[ComparedPart]:
-        """Yield a part where expected answers differ.
+        """Yield a part if expected answers differ.
 
         The dataset's diff says whether a check reads them.
         """
@@ -348,7 +349,7 @@ class _SharedQuestions:
             yield ComparedPart("references", ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
 
     def judge_engines(self) -> Iterator[ComparedPart]:
-        """Yield a part for each kind of check that other programs or models answered."""
+        """Yield a part for each kind of check that different programs or models answered."""
         for kind, (old, new) in self.engines.items():
             if old and new and has_other_engines(old, new):
                 reason = f"A was graded by {', '.join(sorted(old))}, B by {', '.join(sorted(new))}"
@@ -357,7 +358,7 @@ class _SharedQuestions:
                 )
 
     def judge_replies(self) -> Iterator[ComparedPart]:
-        """Yield a part where a judge scored one answer otherwise the second time."""
+        """Yield a part if a judge scored the same answer differently the second time."""
         if self.judged_otherwise:
             reason = (
                 f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were "
@@ -381,7 +382,7 @@ class _SharedQuestions:
 
 
 def _judge_scores(a: StoredRun, b: StoredRun) -> Iterator[ComparedPart]:
-    """Yield a part for each run without a score, which nothing can be compared with."""
+    """Yield a part for each run without a score, with which nothing can be compared."""
     for name, stored in (("A", a), ("B", b)):
         if stored.run.is_withheld:
             reason = f"it has none, because gradings failed: {stored.run.ungraded}"
@@ -408,10 +409,10 @@ def _count_scored(stored: StoredRun) -> int:
 
 
 def _read_words(row: GradedRow) -> list[str]:
-    """Return what an output was asked, as far as its run knows; white space is no difference."""
+    """Return what an output was asked, as far as its run knows, ignoring white space."""
     return (row.input if row.asked is None else row.asked).split()
 
 
 def _are_alike(old: str, new: str) -> bool:
-    """Whether two digests are equal; one that a run did not record counts as equal."""
+    """Whether two digests are equal; a digest that a run did not record counts as equal."""
     return old == new or not (old and new)

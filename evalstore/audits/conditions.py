@@ -33,7 +33,7 @@ _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 _CONDITION = re.compile(
     r"\s*([a-z_@]+)(?:\.([a-z]+))?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*"
 )
-# Each by its name, and by that of its interval.
+# Each by name, and by the name of its interval.
 _OWN = {
     "own": ("shapley", "ci"),
     "own@old": ("old", "ci_old"),
@@ -42,13 +42,13 @@ _OWN = {
     "own.typical": ("typical", "ci_typical"),
 }
 _MEAN, _CHANNELS = "mean", ("passes", "typical")
-_IN_POINTS = 1  # no share is so large: a bound of 1 or more is one in points
-# From here on a smaller bound may be either: half a point, or 50 of them.
+_IN_POINTS = 1  # no share is that large: a bound of 1 or more is in points
+# From here on a smaller bound is ambiguous: half a point, or 50 of them.
 _UNCLEAR = Fraction(1, 10)
 _OWN_SHARES = ("own", "own@old", "own@new")
 _SHARES = (*_OWN_SHARES, *map(str, FactorName))
 RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
-# What the outputs have a part in, so that checks with nothing to grade hide some of it.
+# What the outputs contribute to, so that checks with nothing to grade hide some of it.
 _OF_OUTPUTS = frozenset({*_OWN_SHARES, "outputs", "input", *RECORD_METRICS})
 METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
@@ -56,7 +56,7 @@ METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 class _Value(NamedTuple):
     """A value that a condition is about, and where it comes from.
 
-    `interval` is that of what was sampled.
+    `interval` is set for sampled values.
     """
 
     value: Fraction | None
@@ -65,7 +65,7 @@ class _Value(NamedTuple):
     needs_interval: bool = False
 
     def list_ends(self) -> Iterator[Fraction]:
-        """Yield the value, where it is known, and both ends of the interval."""
+        """Yield the value, if known, and both ends of the interval."""
         if self.value is not None:
             yield self.value
         yield from map(Fraction, self.interval or ())
@@ -79,13 +79,13 @@ class _Ungraded(NamedTuple):
     most: Fraction
 
 
-_Values = Sequence[_Value]  # they have to agree
+_Values = Sequence[_Value]  # they must agree
 _JOINT = _Value(None, "cannot be separated from the other changes")
 _FEW = _Value(None, "is not known with so few questions, or with estimated shares")
 
 
 class Answer(StrEnum):
-    """The answer to one condition, in the order of severity."""
+    """The answer to one condition, in order of severity."""
 
     HOLDS = "holds"
     UNDECIDED = "cannot tell"
@@ -94,11 +94,11 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must not be, such as `own<-2`, in points of 100.
+    """What must not happen, such as `own<-2`, in points of 100.
 
-    `bound` is the part of 1, and of flips a number of verdicts. `part` is what is asked of the
-    metric: `mean`, of the share itself, whatever its interval (`own.mean<-2`); of the outputs' own
-    also `passes` or `typical`; empty for the share.
+    `bound` is a fraction of 1, or, for flips, a number of verdicts. `part` is which part of the
+    metric is meant: `mean` for the share itself, whatever its interval (`own.mean<-2`); for the
+    outputs' own share also `passes` or `typical`; empty for the share.
     """
 
     metric: str
@@ -107,23 +107,23 @@ class Condition:
     part: str = ""
 
     def __str__(self) -> str:
-        # Half a point is written as a part of 1, as parse_condition reads it.
+        # Half a point is written as a fraction of 1, as parse_condition reads it.
         is_points = self.metric != "flips" and abs(self.bound) * 100 >= _IN_POINTS
         return f"{self.name}{self.operator}{float(self.bound) * (100 if is_points else 1):g}"
 
     @property
     def name(self) -> str:
-        """What is asked, with the part of it."""
+        """The metric, with its part."""
         return f"{self.metric}.{self.part}" if self.part else self.metric
 
     def is_met(self, value: Fraction) -> bool:
-        """Whether a value is what must not be."""
+        """Whether a value is what must not happen."""
         return _OPERATORS[self.operator](value, self.bound)
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionResult:
-    """The answer to one condition: the value that decided it (None where none did), and why."""
+    """The answer to one condition: the value that decided it (None if none did), and why."""
 
     condition: Condition
     answer: Answer
@@ -132,9 +132,9 @@ class ConditionResult:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1.
+    """Read `own<-2`, in points of 100, or `own<-0.02`, as a fraction of 1.
 
-    Raises `UsageError` for anything else. From .1 to 1 nobody can tell which of the two is meant.
+    Raises `UsageError` for anything else. From .1 to 1, nobody can tell which of the two is meant.
     """
     match = _CONDITION.fullmatch(text)
     if match is None or not _can_ask(match[1], match[2] or ""):
@@ -170,13 +170,13 @@ def decide_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition.
 
-    A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing
-    is decided where checks failed on more than `max_ungraded` of the questions in some run, where
-    the value is that of several factors together, or where too few questions were asked for an
-    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where
-    checks had nothing to grade in one run alone on more than `max_ungraded` of the questions,
-    nothing is decided that the outputs have a part in, so that none passes by leaving out what is
-    graded; nor where only failures were asked again.
+    A sampled share is decided by its interval: all of it must meet the condition, or none. Nothing
+    is decided if checks failed on more than `max_ungraded` of the questions in some run, if the
+    value is that of several factors together, or if too few questions were asked for an interval.
+    Answers that run B lacks count as 0, so that a model cannot pass by crashing. If checks had
+    nothing to grade in only one run on more than `max_ungraded` of the questions, nothing is
+    decided to which the outputs contribute, so that nobody passes by leaving out what is graded.
+    The same holds if only failures were asked again.
     """
     hidden = _word_emptied(
         len(audit.lines.emptied), audit.b.questions, max_ungraded
@@ -188,8 +188,8 @@ def decide_conditions(
         if audit.price.calls
         else ""
     )
-    # Those that one run could grade are behind a line; those that neither could are compared by
-    # their other checks.
+    # Those that one run could grade are in a line; those that neither could are compared by their
+    # other checks.
     behind = len(audit.lines.errors)
     ungraded = _Ungraded(behind + audit.ungraded, audit.common + behind, max_ungraded)
     return _decide_all(conditions, values, ungraded, more)
@@ -203,7 +203,7 @@ def decide_record_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition on two records.
 
-    Raises `UsageError` for one that records cannot answer.
+    Raises `UsageError` for a condition that records cannot answer.
     """
     values: list[list[_Value]] = []
     hidden = _word_emptied(found.emptied, found.pairs, max_ungraded)
@@ -252,7 +252,7 @@ def _decide_all(
 
 
 def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
-    """Return the worst answer; `HOLDS` without any condition."""
+    """Return the worst answer; `HOLDS` if there are no conditions."""
     order = list(Answer)
     return max((result.answer for result in results), key=order.index, default=Answer.HOLDS)
 
@@ -279,7 +279,7 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
             f"{format_value(metric, one.value or 0)} ({_describe(metric, one)})" for one in values
         )
         found = f"is between {' and '.join(shown)}"
-    # Only a judge that is asked again makes more of an estimate.
+    # Only asking a judge again makes more of an estimate.
     rest = more if first.reason.startswith(_ESTIMATED) else ""
     return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.name} {found}{rest}")
 
@@ -297,7 +297,7 @@ def format_value(metric: str, value: Fraction | float) -> str:
 
 
 def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
-    """Yield the values that a condition has to agree on; None where one is unknown."""
+    """Yield the values that must agree on a condition; None for an unknown one."""
     lines, metric = audit.lines, condition.metric
     if metric in _SHARES:
         asks_mean = condition.part == _MEAN
@@ -327,7 +327,7 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
 
 
 def _word_emptied(emptied: int, questions: int, most: Fraction) -> str:
-    """Return why what the outputs did is unknown; empty where few checks had nothing to grade."""
+    """Return why the effect of the outputs is unknown; empty if few checks had nothing to grade."""
     if emptied <= most * questions:
         return ""
     return (
@@ -362,7 +362,7 @@ def _list_factor_values(audit: Audit, name: FactorName) -> Iterator[_Value]:
         return
     factor = factors[0] if factors else None
     share = factor.share if factor else Fraction(0)
-    # What was graded of a rubric is what it is on these questions; what was sampled may be
+    # What was graded about a rubric is a fact on these questions; what was sampled may differ
     # elsewhere.
     is_sampled = factor is not None and (factor.conclusion is not None or not factor.is_exact)
     basis = _word_basis(factor.anchors or 0, is_exact=factor.is_exact) if factor else "as graded"
@@ -398,9 +398,9 @@ def _require_interval(value: _Value) -> _Value:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit with the answers to the conditions that somebody put.
+    """An audit with the answers to the given conditions.
 
-    For a page it has the timelines of its artifacts, and the files that were edited.
+    For a page it has the timelines of its artifacts, and the edited files.
     """
 
     audit: Audit
@@ -411,10 +411,10 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class RecordReport:
-    """Two records compared as pairs, with the answers to the conditions that somebody put.
+    """Two records compared as pairs, with the answers to the given conditions.
 
-    Of one file with several configurations it is the first that is held against the baseline;
-    `others` are the rest.
+    For one file with several configurations, it is the first comparison with the baseline; `others`
+    are the rest.
     """
 
     comparison: RecordComparison
@@ -423,5 +423,5 @@ class RecordReport:
 
     @property
     def all(self) -> tuple[RecordReport, ...]:
-        """This one, and the others."""
+        """This report, and the others."""
         return self, *self.others

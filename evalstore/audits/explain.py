@@ -69,8 +69,8 @@ from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 _EMPTY = "empty"
-_WEIGHT = 0.02  # of the questions: what concerns more of them belongs to the answer
-# Outputs that are no answers, in words: without a text or a tool call, or as the model's API said.
+_WEIGHT = 0.02  # of the questions: what concerns more of them belongs in the answer
+# Outputs that are not answers, in words: without text or tool call, or as the model's API reported.
 _POOR = {
     _EMPTY: "empty outputs",
     OutputEnd.CUT: "outputs cut off at their longest length",
@@ -82,10 +82,10 @@ _ZERO = Fraction(0)
 
 @dataclass(slots=True)
 class RunNotes:
-    """What was noted of the questions so far; engines are by run (0 for A) and by kind of check.
+    """What was noted about the questions so far; engines are by run (0 for A) and check kind.
 
-    `questions` counts those that are compared, `outputs` those of all questions in the run that has
-    more of them.
+    `questions` counts the compared ones, `outputs` those of all questions in the run that has more
+    of them.
 
     On `ungraded` of them a check failed in both runs, or in the one that has it.
     """
@@ -96,7 +96,7 @@ class RunNotes:
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
-    # By kind, the outputs of run A and of run B that are no answers.
+    # By kind, the outputs of run A and of run B that are not answers.
     poor: dict[str, list[int]] = field(default_factory=lambda: {kind: [0, 0] for kind in _POOR})
 
     def add_outputs(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
@@ -147,7 +147,7 @@ class RunNotes:
             yield f"{self._word_failed(failed)}: {make_excerpt(reason)}{more}"
 
     def list_asides(self) -> Iterator[str]:
-        """Yield those of the notes without which the answer would mislead.
+        """Yield the notes without which the answer would mislead.
 
         They are about many questions.
         """
@@ -192,13 +192,13 @@ def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
-    """What an audit may do, and what it is to keep; each field is an option of `evalstore audit`.
+    """What an audit may do, and what it keeps; each field is an option of `evalstore audit`.
 
-    `allow_drift`: what grading again does not reproduce counts as not reproduced, instead of being
-    refused. Judges answer from kept replies, else as the runs recorded it, else as `judges` says;
-    where another model answered for a hosted judge in run B, `ask` lets it be asked about the
-    answers of run A. `by` is what the questions are also summed up by. `moved` is how many of the
-    questions that moved most are kept in full.
+    `allow_drift`: results that regrading does not reproduce are counted as such, instead of being
+    refused. Judges answer from kept replies, then from what the runs recorded, then as `judges`
+    says; if another model answered for a hosted judge in run B, `ask` allows asking it about the
+    answers of run A. `by` is what the questions are also broken down by. `moved` is how many of the
+    most-moved questions are kept in full.
     """
 
     allow_drift: bool = False
@@ -236,7 +236,7 @@ class AuditJob:
     slicer: Slicer | None
     a: StoredRun = field(init=False)
     b: StoredRun = field(init=False)
-    # Of run A and run B where judges have a part in some score.
+    # Of run A and run B, if judges are involved in any score.
     noise: tuple[JudgeNoiseReader, ...] = ()
     reviews: tuple[AggregateReview, AggregateReview] = field(init=False)
     sums: PairSums = field(default_factory=PairSums)
@@ -245,10 +245,10 @@ class AuditJob:
     likeness: LikenessCounter = field(default_factory=LikenessCounter)
     groups: UndeclaredGroups = field(default_factory=UndeclaredGroups)
     drift: list[Drift] = field(default_factory=list)
-    # What replay does not reproduce, of score and of passes.
+    # What replay does not reproduce, of score and passes.
     lost: tuple[ExactMean, ExactMean] = field(default_factory=lambda: (ExactMean(), ExactMean()))
     has_lost: bool = False
-    # An edit may take the score of one sample, which so leaves the mean of the others.
+    # An edit may remove the score of one sample, which then leaves the mean to the others.
     has_samples: bool = False
     worse: list[str] = field(default_factory=list)
     better: list[str] = field(default_factory=list)
@@ -301,7 +301,7 @@ class AuditJob:
         return found
 
     def _add_silence(self, pair: QuestionPair) -> None:
-        """Note how far a question moves that one run did not answer, where no answer counts 0."""
+        """Note how far a question moves that one run did not answer, if no answer counts as 0."""
         old, new = (row.score or _ZERO if row else _ZERO for row in (pair.old, pair.new))
         row = pair.new or pair.old
         self.totals.add_silence(new - old, row.group if row else None)
@@ -353,7 +353,7 @@ class AuditJob:
         return self.slicer.list_slices(shares, groups, is_estimated=is_estimated)
 
     def _add_change(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
-        """Note how far a question moved, and what of it replay does not reproduce."""
+        """Note how far a question moved, and how much of that replay does not reproduce."""
         old, new = ((row.score, row.pass_share) for row in rows)
         shares, left_out = question.result.shares, question.result.left_out
         if shares is None or shares.old != old or shares.new != new:
@@ -420,9 +420,9 @@ class AuditJob:
         )
 
     def _cut_interval(self, factor: Factor) -> Factor:
-        """Return a factor whose interval ends at 0 where no edit can go beyond.
+        """Return a factor whose interval ends at 0 if no edit can go beyond.
 
-        It must be proved of the edits of the rubrics.
+        This must be proved for the edits of the rubrics.
         """
         is_alone = factor.members == (FactorName.RUBRIC,) and not self.has_samples
         if factor.ci is None or not is_alone or not factor.ci[0] < 0 < factor.ci[1]:
@@ -462,8 +462,8 @@ def _open_runs(
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
     tokens = ContentLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    # Under one rubric for both: an error that only `strict` made is taken as recorded, and has a
-    # line of its own.
+    # Under one rubric for both: an error that only `strict` caused is taken as recorded, and has a
+    # separate line.
     strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))
     graders = [
         Grader(tokens, session, model, strict=strict, takes_failures=True) for model in models
@@ -488,7 +488,7 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
         raise AssertionError("the shares of an audit do not add up")
     if found.passes_delta != sum((factor.passes for factor in found.factors), lines.passes):
         raise AssertionError("the passes of an audit do not add up")
-    # What replay does not reproduce is explained by drift, or by a bug in the hybrids.
+    # What replay does not reproduce is due to drift, or to a bug in the hybrids.
     if has_lost:
         raise AssertionError("a hybrid of no edits is not the rubric that it began with")
     for factor in found.factors:

@@ -1,4 +1,4 @@
-"""Finds the releases that a run was graded with, where it does not say.
+"""Finds the releases that a run was graded with if it does not name them.
 
 They are those that reproduce its record.
 """
@@ -34,15 +34,15 @@ from evalstore.scoring.judging import JudgeSession
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
 
-_ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six decimals and more
+_ROUNDING = Fraction(1, 2_000_000)  # tools without fractions print six decimals or more
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactCandidate:
-    """A released artifact, and how many recorded results it gives again.
+    """A released artifact, and how many recorded results it reproduces.
 
-    They are `agree` of the `of` results that it may have given. `not_graded` of them it could not
-    be asked for: replies of judges are missing.
+    It reproduces `agree` of the `of` results that it may have given. `not_graded` of them could not
+    be checked, because judges' replies are missing.
     """
 
     resolved: Resolved
@@ -58,9 +58,9 @@ class ArtifactCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Distinction:
-    """What tells two candidates apart.
+    """What distinguishes two candidates.
 
-    It is a question of the run, or an output that nobody has given; else neither.
+    It is a question of the run, an output that nobody has given, or neither.
     """
 
     old: Resolved
@@ -73,11 +73,11 @@ class Distinction:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """The artifacts that a run may have been graded with, the best first.
+    """The artifacts that a run may have been graded with, best first.
 
-    Among equals the newest comes first. `rubrics` are releases of rubrics, each held against the
-    questions that it may have graded; `datasets` releases of datasets with the rubrics that they
-    pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
+    Among equals the newest comes first. `rubrics` are releases of rubrics, each compared with the
+    questions that it may have graded; `datasets` are releases of datasets with the rubrics that
+    they pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
     """
 
     scored: int
@@ -90,9 +90,9 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactSearch:
-    """One search for the artifacts behind a run among all released ones.
+    """One search among all releases for the artifacts behind a run.
 
-    Datasets with all of the run's questions count, and the rubrics that these pin.
+    It covers datasets that have all of the run's questions, and the rubrics that these pin.
     """
 
     finder: VersionFinder
@@ -102,7 +102,7 @@ class ArtifactSearch:
     def run(self) -> Inference:
         """Return what reproduces the record.
 
-        Raises `LostGradersError` where no dataset or rubric could have graded it.
+        Raises `LostGradersError` if no dataset or rubric could have graded it.
         """
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
@@ -136,7 +136,7 @@ class ArtifactSearch:
     def _assume_datasets(self, rows: Mapping[str, GradedRow]) -> Iterator[StoredRun]:
         """Yield the run as it would be with each released dataset that has its questions.
 
-        The oldest comes first.
+        The oldest dataset comes first.
         """
         store = self.finder.store
         recorded = parse_ref(self.source.dataset.ref).name if self.source.dataset else None
@@ -155,7 +155,7 @@ class ArtifactSearch:
                 )
 
     def _suggest_dataset(self, scored: Mapping[str, GradedRow]) -> str:
-        """Return which dataset has the most of the questions."""
+        """Return the dataset that has the most of the questions."""
         store, counts = self.finder.store, Counter[str]()
         for release in reversed(_list_releases(store, Kind.DATASET, None)):
             with suppress(EvalstoreError, *MALFORMED_ERRORS):
@@ -220,7 +220,7 @@ def _assume_dataset(
     dataset: ArtifactVersion,
     questions: Mapping[str, Question],
 ) -> StoredRun:
-    """Return a run as it would be, had it named this dataset; its rows name no rubric."""
+    """Return a run as it would be if it had named this dataset; its rows name no rubric."""
     bare = {id_: row._replace(rubric="") for id_, row in rows.items()}
     return StoredRun(run=run, rows=bare, dataset=dataset, rubrics={}, questions=questions)
 
@@ -228,7 +228,7 @@ def _assume_dataset(
 def _count_agreeing(
     stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]
 ) -> tuple[int, int, int]:
-    """Return how many of the recorded results are given again, and of how many.
+    """Return how many of the recorded results are reproduced, and out of how many.
 
     The third number is how many could not be graded.
     """
@@ -249,9 +249,9 @@ def _agrees(row: GradedRow, result: QuestionMean | None) -> bool:
 def _rank(
     candidates: Iterator[ArtifactCandidate] | Sequence[ArtifactCandidate],
 ) -> tuple[ArtifactCandidate, ...]:
-    """Return the candidates by the share of the record that they give again.
+    """Return the candidates by the share of the record that they reproduce.
 
-    Newer ones come first among equals.
+    Among equals, newer ones come first.
     """
     newest_first = [*candidates][::-1]
     return tuple(sorted(newest_first, key=lambda one: Fraction(-one.agree, max(one.of, 1))))
@@ -273,7 +273,7 @@ def _distinguish(
     for old, new in pairwise(best):
         before, after = results[old.ref], results[new.ref]
         if apart := [id_ for id_ in before if _is_apart(rows.get(id_), before[id_], after[id_])]:
-            # A score says more than a verdict.
+            # A score is more informative than a verdict.
             first = min(apart, key=lambda id_: _find_score(before[id_]) == _find_score(after[id_]))
             scores = [_find_score(side[first]) for side in (before, after)]
             yield Distinction(old, new, question=first, old_score=scores[0], new_score=scores[1])
@@ -282,9 +282,9 @@ def _distinguish(
 
 
 def _list_recorded(row: GradedRow | None, result: QuestionMean | None) -> tuple[object, ...]:
-    """Return of a result what the record of its row would have.
+    """Return those parts of a result that the record of its row would have.
 
-    It has a verdict only where evalstore wrote it.
+    It has a verdict only if evalstore wrote it.
     """
     return (_find_score(result), result.verdict if result and row and row.checks else None)
 
@@ -298,7 +298,7 @@ def _find_score(result: QuestionMean | None) -> Fraction | None:
 
 
 def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinction:
-    """Return an output that two rubrics grade differently, as their diff has found it."""
+    """Return an output that two rubrics grade differently, as found by their diff."""
     witness = compare_by_rules(store, old, new).total.witness
     if witness is None or witness.judged or witness.old_score == witness.new_score:
         return Distinction(old, new)
@@ -312,10 +312,10 @@ def open_stored_run(
 ) -> StoredRun:
     """Return a run ready for replay.
 
-    One that names no versions gets the released ones that give its scores again. Raises
-    `LostGradersError` where its artifacts are not in the store, or none gives all of its scores. A
-    note says what was inferred, and what the outputs cannot tell apart. The scores of such a run
-    are those of the replay: tools that know no fractions round theirs.
+    A run that names no versions gets the released ones that reproduce its scores. Raises
+    `LostGradersError` if its artifacts are not in the store, or none reproduces all of its scores.
+    A note says what was inferred, and what the outputs cannot distinguish. The scores of such a run
+    are those of the replay: tools without fractions round theirs.
     """
     source = run if isinstance(run, Run) else read_run(Path(run))
     if source.dataset is not None:
@@ -333,7 +333,7 @@ def open_stored_pair(
 ) -> tuple[StoredRun, StoredRun]:
     """Return two runs ready to be compared, A with the ids of B.
 
-    Raises `IncomparableError` for one without a score.
+    Raises `IncomparableError` for a run without a score.
     """
     found = []
     for name, run in (("A", run_a), ("B", run_b)):
@@ -350,7 +350,7 @@ def _choose_artifacts(
 ) -> tuple[ArtifactCandidate, ArtifactCandidate | None]:
     """Return the dataset, and the rubric of all its questions.
 
-    The rubric is None where the dataset's own pins are it.
+    The rubric is None if the dataset's own pins name it.
     """
     # Both lists have the best first, and the newest among equals.
     dataset, rubric = inference.datasets[0], inference.rubrics[0]
@@ -387,9 +387,9 @@ def _describe_choice(
 
 
 def _describe_distinction(one: Distinction) -> str:
-    """Return which question tells two candidates apart, or which output that nobody gave.
+    """Return the question, or the output nobody gave, that distinguishes two candidates.
 
-    It is empty where none is known.
+    It is empty if none is known.
     """
     pair = f"{one.old.ref} from {one.new.ref}"
     if one.question is not None:
@@ -432,7 +432,7 @@ def _build_stored_run(
 
 
 def _replace_scores(rows: Mapping[str, GradedRow], results: RunResults) -> dict[str, GradedRow]:
-    """Return the rows with exact scores; what was unscored stays so."""
+    """Return the rows with exact scores; what was unscored stays unscored."""
     exact = dict(rows)
     for id_, row in rows.items():
         if row.score is not None and (result := results[id_]):

@@ -1,8 +1,9 @@
-"""Collects what two runs say of the service behind their judges; pure.
+"""Collects what two runs say about the service behind their judges; pure.
 
-That is who answered, and what to equal prompts. Where both runs asked the same about the same
-output (an anchor), the difference of the two results is the service's. Other questions borrow the
-mean of their anchors: those of the same check that the same two models answered.
+That is who answered, and what it answered to equal prompts. If both runs asked the same about the
+same output (an anchor), the difference between the two results is due to the service. Other
+questions borrow the mean of their anchors: those of the same check that the same two models
+answered.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _OWN_ENGINE = "evalstore"
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """The results of one judged check in both runs; `is_anchor` where prompts were equal.
+    """The results of one judged check in both runs; `is_anchor` if prompts were equal.
 
     `is_alike` says that its judges were the same in both, `asks_alike` that these asked for models
-    of the same names. `has_edits`: edits inside a composite can move its score as well, so that
-    only its replies tell of the service.
+    of the same names. `has_edits`: edits inside a composite can move its score as well, so only its
+    replies are evidence about the service.
     """
 
     check: tuple[str, ...]
@@ -46,17 +47,14 @@ class JudgedPair:
 
     @property
     def has_moved(self) -> bool:
-        """Whether one prompt had two replies."""
+        """Whether the same prompt got two replies."""
         has_other_score = self.old.score != self.new.score and not self.has_edits
         return self.is_anchor and (self.old.replies != self.new.replies or has_other_score)
 
 
 @dataclass(slots=True)
 class AnchorSum:
-    """The anchors of one check and two models.
-
-    It has how many, the sum of their shifts, and whether one moved.
-    """
+    """The anchors of one check and two models: number, sum of shifts, and whether any moved."""
 
     count: int = 0
     shift: Fraction = field(default_factory=Fraction)
@@ -67,9 +65,8 @@ class AnchorSum:
 class JudgeEvidence:
     """The evidence over all common questions.
 
-    `scores` are old scores of questions with and without an anchor. `assumed` are the results of
-    which a service is taken to be the same, by their check: how many, and the judge calls of those
-    in run A.
+    `scores` are old scores of questions with and without an anchor. `assumed` are the results for
+    which the service is assumed to be the same, by check: how many, and their judge calls in run A.
     """
 
     anchors: dict[tuple[object, ...], AnchorSum] = field(default_factory=dict)
@@ -108,7 +105,7 @@ class JudgeEvidence:
         served = [{*list_served_models(result)} for result in (pair.old, pair.new)]
         if not all(served) or served[0] != served[1]:
             return all(served)
-        # Checks that did not change tell what the same two models answered to equal prompts.
+        # Checks that did not change show what the same two models answered to equal prompts.
         known = [anchors for key, anchors in self.anchors.items() if key[1:] == pair.key[1:]]
         if not known:
             self._assume_equal(pair)
@@ -120,9 +117,9 @@ class JudgeEvidence:
         found[1] += max(1, len(pair.old.reply_digests))
 
     def read_assumption(self) -> ServiceAssumption | None:
-        """Return what is taken for granted of the service, and what knowing it costs.
+        """Return what is assumed about the service, and what knowing it would cost.
 
-        It is None for nothing.
+        Returns None if nothing is.
         """
         if not self.assumed:
             return None
@@ -132,9 +129,9 @@ class JudgeEvidence:
         return ServiceAssumption(tuple(served), calls)
 
     def list_anchor_keys(self, pairs: Mapping[str, JudgedPair]) -> Iterator[tuple[object, ...]]:
-        """Yield the checks and models that a question is an anchor of.
+        """Yield the checks and models for which a question is an anchor.
 
-        Only those are yielded whose service may have moved.
+        It yields only those whose service may have moved.
         """
         for pair in pairs.values():
             anchors = self.anchors.get(pair.key)
@@ -148,7 +145,7 @@ class JudgeEvidence:
     def find_shift(self, pair: JudgedPair) -> Fraction | None:
         """Return how far the service moves the score of a check, by its anchors.
 
-        It is None without any.
+        None without any.
         """
         anchors = self.anchors.get(pair.key)
         return anchors.shift / anchors.count if anchors else None
@@ -181,7 +178,7 @@ class JudgeEvidence:
 
 
 def _price_anchors(results: int, calls: int) -> Fraction:
-    """Return the calls for as many anchors as tell.
+    """Return the calls needed for enough anchors to tell.
 
     `results` of a check cost `calls`.
     """
@@ -194,7 +191,7 @@ def list_served_models(result: CheckResult) -> Iterator[str]:
 
 
 def has_other_engines(old: Iterable[str], new: Iterable[str]) -> bool:
-    """Whether two runs name engines that differ.
+    """Whether two runs name different engines.
 
     What needs no engine is graded by evalstore itself, which either run may name.
     """

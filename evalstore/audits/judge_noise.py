@@ -1,6 +1,6 @@
 """Estimates how far the noise of judges alone moves a change.
 
-It takes what their files say of their validation.
+It uses the validation in their files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Replies = Collection[tuple[str, ...]]
 class JudgeNoiseReader:
     """Reads the noise of one run's judges.
 
-    It has what their files say of it, and how far it moves the questions so far.
+    It has the noise in their files, and how far that moves the questions so far.
     """
 
     stored: StoredRun
@@ -50,10 +50,10 @@ class JudgeNoiseReader:
     _noisy: dict[str, list[tuple[Check, Fraction]]] = field(default_factory=dict)
 
     def add_question(self, row: GradedRow, other: GradedRow) -> None:
-        """Note the standard deviation of a question's score by the noise of its judges.
+        """Note the standard deviation of a question's score due to the noise of its judges.
 
-        `other` is the other run's row. A reply on which the other run rests, too, is the same
-        judgement, and no noise between the two.
+        `other` is the other run's row. A reply that the other run uses, too, is the same judgement,
+        and causes no noise between the two.
         """
         rubric = self.stored.rubrics.get(row.rubric)
         if rubric is not None and self._list_noisy_checks(row.rubric, rubric):
@@ -76,10 +76,7 @@ class JudgeNoiseReader:
         return sqrt(squares)
 
     def _list_noisy_checks(self, ref: str, rubric: RunRubric) -> list[tuple[Check, Fraction]]:
-        """Return the checks of a rubric whose judges are measured.
-
-        Each has its standard deviation.
-        """
+        """Return the checks of a rubric that have measured judges, with standard deviations."""
         if ref not in self._noisy:
             found = ((check, self._find_check_deviation(check)) for check, _ in rubric.checks)
             self._noisy[ref] = [(check, deviation) for check, deviation in found if deviation]
@@ -88,7 +85,7 @@ class JudgeNoiseReader:
     def _find_check_deviation(self, check: Check) -> Fraction | None:
         """Return the standard deviation of a check's score.
 
-        It is None where a judge of it is not measured.
+        Returns None if any of its judges is not measured.
         """
         params = check.params
         if "rubric_ref" in params:
@@ -108,10 +105,10 @@ class JudgeNoiseReader:
         return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
 
     def _find_rubric_deviation(self, ref: str) -> Fraction | None:
-        """Return the standard deviation of an inner rubric's score by that of its checks.
+        """Return the standard deviation of an inner rubric's score, from those of its checks.
 
-        It is None where it is not known. A weighted average weighs them. What a minimum or a median
-        does is not recorded: at most it moves as far as all.
+        Returns None if it is not known. A weighted average weighs them. For a minimum or a median,
+        the effect is not recorded: at most it is that of all checks together.
         """
         rubric = read_rubric(RunArtifactLoader.from_runs(self.finder, self.stored.run)(ref).value)
         judged = [
@@ -121,7 +118,7 @@ class JudgeNoiseReader:
         if not found:
             return None
         if rubric.scoring.combine in {Combine.ALL_PASS, Combine.ANY_PASS}:
-            # It turns on verdicts, of which a standard deviation says nothing.
+            # It depends on verdicts, about which a standard deviation says nothing.
             self.measures[ref] = None
             return None
         weights = {
@@ -144,9 +141,9 @@ class JudgeNoiseReader:
         return self.measures[ref]
 
     def _list_validations(self, ref: str) -> Iterator[Mapping[str, Any]]:
-        """Yield what the judge's file says of its validation.
+        """Yield what the judge's file says about its validation.
 
-        It is the file as released, then as it is now if it judges alike.
+        It takes the file as released, then the present one if it judges alike.
         """
         pins = [pin for pin in self.stored.run.judges if pin.ref == ref]
         store = self.finder.store
@@ -154,7 +151,7 @@ class JudgeNoiseReader:
             used = self.finder.locate_pin(pins[0]).resolved if pins else store.resolve(ref)
             yield _get_validation(used.artifact.value)
             now = store.resolve(f"{parse_ref(ref).name}@worktree")
-        except EvalstoreError:  # a judge that is not there says nothing
+        except EvalstoreError:  # a missing judge says nothing
             return
         if now.scoring_digest == used.scoring_digest:
             yield _get_validation(now.artifact.value)
@@ -165,7 +162,7 @@ def estimate_judge_noise(
 ) -> JudgeNoiseEstimate | None:
     """Return how far the noise of judges alone moves the change between two runs.
 
-    It is None where none is measured.
+    Returns None if no noise is measured.
     """
     deviations = chain.from_iterable(reader.deviations for reader in readers)
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}

@@ -65,7 +65,7 @@ class QuestionView:
     def asked(self) -> tuple[str, str]:
         """What the outputs of both runs were asked.
 
-        Where their records do not say it, it is what the dataset says.
+        If their records do not say, it is taken from the dataset.
         """
         a, b = self.rows
         return a.asked or a.input, b.asked or b.input
@@ -81,8 +81,8 @@ def view_question(
 ) -> QuestionView:
     """Return one question that both runs answered: each output under each run's rubric.
 
-    On the diagonal stands what the runs recorded; the other two cells are graded now, judges by
-    kept replies or as `judges` says. Raises `RefusedError` where a run has no such question.
+    The diagonal has what the runs recorded; the other two cells are graded now, judges answering
+    from kept replies or as `judges` says. Raises `RefusedError` if a run has no such question.
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> QuestionView:
@@ -155,7 +155,7 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
 
 
 def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckResult]:
-    """Yield the results of all samples; those of several by the number of the sample."""
+    """Yield the results of all samples; if there are several, with the number of the sample."""
     for number, results in enumerate(samples, 1):
         for check in results:
             yield check._replace(id=f"{check.id} (sample {number})") if len(samples) > 1 else check
@@ -189,7 +189,7 @@ class MovedQuestions:
         rows: tuple[GradedRow, GradedRow],
         asked: Mapping[str, Any],
     ) -> None:
-        """Add one question where some factor moved it.
+        """Add one question if any factor moved it.
 
         Its cells are made if it is kept. `asked` is its row in B.
         """
@@ -218,7 +218,7 @@ class MovedQuestions:
         del self._ranked[self.limit :]
 
     def list_questions(self) -> tuple[MovedQuestion, ...]:
-        """Return the questions that are kept."""
+        """Return the questions that were kept."""
         return tuple(moved for _, moved in self._ranked)
 
 

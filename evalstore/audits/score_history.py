@@ -1,6 +1,6 @@
 """Grades stored outputs under other rubrics.
 
-That is under one (`replay_run`), or under every release of an artifact.
+That is one rubric (`replay_run`), or every release of an artifact.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class ReplayedOutput:
 class RunReplay:
     """One run under another rubric.
 
-    `old` are the totals as recorded, `new` those under the rubric, `outputs` all that have a result
-    under both, in the order of the run. `missing` are ids that could not be graded. `reaches_all`:
-    the rubric graded none of the outputs, so it took the place of every one's. `calls` to judges
-    are needed for the rest.
+    `old` are the totals as recorded, `new` those under the rubric, and `outputs` all that have a
+    result under both, in the order of the run. `missing` are ids that could not be graded.
+    `reaches_all`: the rubric graded none of the outputs, so it replaced the rubric of each. `calls`
+    to judges are needed for the rest.
     """
 
     run: str
@@ -73,17 +73,17 @@ class RunReplay:
 
     @property
     def moved(self) -> tuple[ReplayedOutput, ...]:
-        """The outputs with another score or verdict."""
+        """The outputs whose score or verdict changed."""
         return tuple(output for output in self.outputs if output.old != output.new)
 
 
 def replay_run(
     run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None
 ) -> RunReplay:
-    """Grade the outputs of a run under another rubric, in place of the rubric of its name.
+    """Grade the outputs of a run under another rubric, in place of the rubric of the same name.
 
-    Judges answer from kept replies, or as `judges` says.
-    Raises `RefusedError` for a run that cannot be graded here.
+    Judges answer from kept replies, or as `judges` says. Raises `RefusedError` for a run that
+    cannot be graded here.
     """
     resolved = store.resolve(rubric)
     return grade_with_judges(store, judges, lambda *opened: _replay_once(run, resolved, *opened))
@@ -125,10 +125,10 @@ class ScoredRun:
     """One run under every version: its totals in the order of the versions.
 
     `recorded` is the version that it recorded. `unreleased`: something that graded it had no
-    release then; `recorded` has the one that has its content now. `ungraded` says what was not
-    graded in a run that has no score for it; its totals are those of the rest. `coverage` is that
-    of the recorded mean, and `empty_checks` had nothing to grade on any output. `time` is when it
-    was made, None where it does not say.
+    release then; `recorded` is the version that has its content now. `ungraded` says what was not
+    graded in a run that therefore has no score; its totals are those of the rest. `coverage` is
+    that of the recorded mean, and `empty_checks` had nothing to grade on any output. `time` is when
+    the run was made, None if it does not say.
     """
 
     run: str
@@ -145,10 +145,10 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistory:
-    """Runs by releases of one artifact, the oldest first.
+    """Runs by releases of one artifact, oldest first.
 
-    `calls` to judges would fill what is missing. `findings` are what each release changed since the
-    one before it here, `files` their lines.
+    `calls` to judges would fill in what is missing. `findings` are what each release changed since
+    the previous one here, `files` their lines.
     """
 
     name: str
@@ -174,7 +174,7 @@ def build_history(
 ) -> ScoreHistory:
     """Grade the outputs of each run under every release that `ref` covers (no pin: all of them).
 
-    Outputs that the artifact does not reach keep what was recorded. A release that cannot be read
+    Outputs that the artifact does not grade keep what was recorded. A release that cannot be read
     is left out with a note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
@@ -210,8 +210,7 @@ def resolve_releases(
 ) -> tuple[list[ReadRelease], list[str]]:
     """Return the releases that a reference covers, oldest first.
 
-    Notes say which are left out. Of more than `most` the newest are kept; what cannot be read is
-    left out.
+    Notes say which are left out: beyond `most` all but the newest, and those that cannot be read.
     """
     name, found, notes = parse_ref(ref).name, list[ReadRelease](), list[str]()
     history = read_history(store, parse_ref(ref))
@@ -240,7 +239,7 @@ def resolve_releases(
 
 
 def _list_steps(releases: Sequence[ReadRelease]) -> Iterator[EditStep]:
-    """Yield every finding between two releases that follow one another, with both."""
+    """Yield every finding between two consecutive releases, with both."""
     for old, new in pairwise(releases):
         for finding in new.findings:
             yield EditStep(finding, old.resolved.ref, new.resolved.ref)
@@ -278,7 +277,7 @@ class _TimelineLimits(NamedTuple):
 
     artifacts: int = 6
     releases: int = 16  # of one artifact
-    fewest: int = 2  # releases of a timeline that is worth drawing
+    fewest: int = 2  # releases that make a timeline worth drawing
     gradings: int = 60_000  # of one output under one release, for all timelines of an audit
 
 
@@ -287,7 +286,7 @@ _LIMITS = _TimelineLimits()
 
 @dataclass(frozen=True, slots=True)
 class Timelines:
-    """The histories of what was edited, the most moving first, and notes on what is left out."""
+    """The histories of what was edited, most moving first, and notes on what is left out."""
 
     histories: tuple[ScoreHistory, ...]
     notes: tuple[str, ...] = ()
@@ -342,11 +341,11 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
 
 
 def _list_edited(audit: Audit) -> Iterator[str]:
-    """Yield the artifacts that edits belong to, those first whose edits moved most."""
+    """Yield the artifacts that edits belong to, those whose edits moved most first."""
     causes = sorted(
         (cause for factor in audit.factors for cause in factor.causes),
         key=lambda cause: (-abs(cause.share), -abs(cause.passes)),
     )
-    # Edits that cannot be told apart may belong to several.
+    # Edits that cannot be separated may belong to several.
     refs = ((cause.source.origin.ref or "").split(" + ") for cause in causes)
     yield from dict.fromkeys(name for names in refs for name in names if "/" in name)

@@ -1,7 +1,7 @@
 """Computes Shapley values of a game, exact or sampled; pure.
 
-A game is given by what each set of players is worth. A set of players is a whole number whose bits
-say who is in it, so a game of n players is a sequence of 2**n values.
+A game is given by what each set of players is worth. A set of players is an integer whose bits say
+who is in it, so a game of n players is a sequence of 2**n values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import comb, factorial, lcm, sqrt
 from typing import NamedTuple
 
 Worth = Callable[[int], Fraction]
-# By how many players of a class are in a set: a number that says which counts are worth the same.
+# For each number of a class's players in a set: which counts are worth the same.
 Levels = tuple[int, ...]
 Counts = tuple[int, ...]
 
@@ -27,7 +27,7 @@ _ONE_PLAYER: Levels = (0, 1)
 class Estimate(NamedTuple):
     """What one player adds.
 
-    It is exact with an error of 0, else the mean over sampled orders and its standard error.
+    It is exact with an error of 0, or else the mean over sampled orders and its standard error.
     """
 
     share: Fraction
@@ -47,14 +47,14 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
 
 
 def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]) -> list[Fraction]:
-    """Return the share of one player of each class, where players of a class are interchangeable.
+    """Return the share of one player of each class of interchangeable players.
 
-    A set of players is worth what it is by the level of each class, and `levels` has that level by
-    how many of the class are in the set. So ten players of which any one decides need two values,
-    and not 1,024.
+    A set of players is worth what the levels of its classes are worth; `levels` has a level for
+    each number of players from a class. So ten players any one of whom decides need two values, not
+    1,024.
     """
     values = {counts: worth(counts) for counts in product(*map(_list_first_counts, levels))}
-    # Sums of whole numbers over one denominator are far faster than sums of fractions.
+    # Sums of integers over one denominator are far faster than sums of fractions.
     unit = lcm(*(value.denominator for value in values.values()))
     amounts = {
         counts: value.numerator * (unit // value.denominator) for counts, value in values.items()
@@ -69,10 +69,10 @@ def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]
 
 @lru_cache(maxsize=4096)
 def _list_steps(levels: tuple[Levels, ...]) -> tuple[tuple[tuple[Counts, Counts, int], ...], ...]:
-    """Return by class the steps that one of its players can be.
+    """Return by class the steps that one of its players can make.
 
-    Each comes with the number of orders in which it is that. A step is two sets by counts, where
-    each level is shown by the first count that has it.
+    Each comes with the number of orders in which that happens. A step is two sets by counts, with
+    each level represented by the first count that has it.
     """
     weights = count_orders(sum(len(one) - 1 for one in levels))
     found = []
@@ -104,7 +104,7 @@ def _list_first_counts(levels: Levels) -> list[int]:
 
 
 def _count_sets(levels: Levels, players: int) -> dict[int, dict[int, int]]:
-    """Return by level (by its first count) how many sets of each size a class has at it."""
+    """Return by level (its first count) how many sets of each size a class has at that level."""
     found: dict[int, dict[int, int]] = {}
     for count, level in enumerate(levels):
         found.setdefault(levels.index(level), {})[count] = comb(players, count)
@@ -112,7 +112,7 @@ def _count_sets(levels: Levels, players: int) -> dict[int, dict[int, int]]:
 
 
 def _convolve(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, int]:
-    """Return how many unions there are by size, of one set of each side."""
+    """Return how many unions there are by size, of one set from each side."""
     found: Counter[int] = Counter()
     for size, sets in left.items():
         for other, more in right.items():
@@ -122,7 +122,7 @@ def _convolve(left: Mapping[int, int], right: Mapping[int, int]) -> dict[int, in
 
 @cache
 def count_orders(players: int) -> tuple[int, ...]:
-    """Return in how many orders a coalition comes exactly before one given player.
+    """Return in how many orders exactly a coalition comes before one given player.
 
     It is by the size of the coalition.
     """
@@ -142,7 +142,7 @@ def list_weighted_coalitions(masks: Sequence[int]) -> list[tuple[Fraction, int]]
 def list_unions(masks: Iterable[int]) -> list[int]:
     """Return the union of every set of masks.
 
-    They are in the order of the numbers whose bits say which are in it.
+    They are in the order of the numbers whose bits select the masks.
     """
     unions = [0]
     for mask in masks:
@@ -160,7 +160,7 @@ def sample_shares(
 ) -> dict[int, Estimate]:
     """Return what each player adds on average over seeded random orders.
 
-    These shares sum to the whole like exact ones.
+    Like exact shares, these sum to the whole.
     """
     chance = random.Random(20_261_109)  # noqa: S311  # repeatable on purpose
     seen: dict[int, list[Fraction]] = {player: [] for player in players}

@@ -1,4 +1,4 @@
-"""Sums an audit up by tag, by group or by check, with p-values for their number; pure."""
+"""Breaks an audit down by tag, group or check, with p-values adjusted for their number; pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean, compute_holm_p_values, compute_sign_flip_p, count_units
 
 _SAMPLED = frozenset({"outputs", "input"})
-_NONE = "(none)"  # of questions without a tag or a group
+_NONE = "(none)"  # the name for questions without a tag or a group
 
 
 class SliceKind(StrEnum):
-    """By what questions are sliced."""
+    """What questions are sliced by."""
 
     TAG = "tag"
     GROUP = "group"
@@ -30,11 +30,11 @@ class AuditSlice:
     """One slice: how many questions are compared, and the change of their mean score.
 
     `shares` are those of each factor in it. `scored_a` and `scored_b` count the questions that
-    either run scored: where they differ, some are behind a line. Of a check it is all of the
-    check's own: its mean score over the questions on which both runs graded it (None without any),
-    and on how many each did; there are no shares. `p` is the sign-flip mid-p of what the outputs
-    did, `p_holm` the same adjusted for the number of slices; None where they changed nothing, or
-    their share is estimated.
+    either run scored: if they differ, some are behind a line. For a check, everything is about the
+    check itself: its mean score over the questions on which both runs graded it (None if there are
+    none), and on how many each did; there are no shares. `p` is the sign-flip mid-p of what the
+    outputs did, `p_holm` the same adjusted for the number of slices; None if they changed nothing,
+    or their share is estimated.
     """
 
     name: str
@@ -49,7 +49,7 @@ class AuditSlice:
 
 @dataclass(slots=True)
 class Slicer:
-    """Slices the questions of an audit `by` what was asked for."""
+    """Slices the questions of an audit `by` a tag, group or check."""
 
     by: SliceKind
     _questions: int = 0
@@ -61,7 +61,7 @@ class Slicer:
 
     @property
     def has_places(self) -> bool:
-        """Whether a slice names its questions by their place."""
+        """Whether slices identify their questions by place."""
         return self.by is not SliceKind.CHECK
 
     def add_question(
@@ -103,8 +103,8 @@ class Slicer:
     ) -> tuple[AuditSlice, ...]:
         """Return the slices; those of checks are as recorded.
 
-        `shares` are by factor, then question, without zeros. What is estimated on all anchors has
-        no test of its own in a slice.
+        `shares` are by factor, then question, without zeros. What is estimated from all anchors has
+        no separate test in a slice.
         """
         if self.by is SliceKind.CHECK:
             return tuple(self._list_check_slices())
@@ -142,7 +142,7 @@ def read_tags(row: Mapping[str, Any]) -> list[str]:
 
 
 def map_tags(questions: Iterable[Question]) -> dict[str, tuple[str, ...]]:
-    """Return the tags of questions by id, of those that have any."""
+    """Return the tags of questions by id, for those that have any."""
     found = ((question.id, tuple(read_tags(question.row))) for question in questions)
     return {id_: tags for id_, tags in found if tags}
 

@@ -1,6 +1,6 @@
-"""Sums attributed questions up into factors, and concludes from each.
+"""Sums attributed questions up into factors, and draws a conclusion for each.
 
-It holds sums and shares only.
+It has sums and shares only.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from evalstore.statistics import (
 )
 
 _WORST = 5
-_KEPT_COUNTS = 1 << 10  # of alike questions, before they are added to the sums
+_KEPT_COUNTS = 1 << 10  # of like questions, before they are added to the sums
 _ZERO = Fraction(0)
 _SERVICE: FactorNames = (FactorName.JUDGE_SERVICE,)
 
@@ -76,7 +76,7 @@ class _FactorSum:
     last: ExactMean = field(default_factory=ExactMean)
     shares: ShareMoves = field(default_factory=ShareMoves)
     pass_shares: ShareMoves = field(default_factory=ShareMoves)
-    # Of the questions whose verdict turned, its part in that.
+    # Its part in the questions whose verdict turned.
     turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, the shares of the questions that it moved.
     places: dict[int, Fraction] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class _AnchorSum:
     """The anchors of some judged checks and models, and what the service did to them.
 
     `estimated` is how many shares rest on them. `borrowed` is how many other questions lent them a
-    shift where there are none with just these checks.
+    shift, if there are none with exactly these checks.
     """
 
     borrowed: int = 0
@@ -129,7 +129,7 @@ class _AnchorSum:
 
 @dataclass(slots=True)
 class _OwnSum:
-    """What outputs and inputs did; not known once others moved with them."""
+    """What outputs and inputs did; unknown once others moved with them."""
 
     shares: ShareMoves = field(default_factory=ShareMoves)
     is_known: bool = True
@@ -141,10 +141,7 @@ class _OwnSum:
 
 
 class _AlikeQuestions(NamedTuple):
-    """Questions whose sums are alike: what came of them, and in which group.
-
-    It also says whether their verdict is another one than run A's.
-    """
+    """Questions with equal sums: their result, their group, and whether their verdict turned."""
 
     change: AttributedChange
     group: str | None
@@ -154,7 +151,7 @@ class _AlikeQuestions(NamedTuple):
 
 @dataclass(slots=True)
 class _Counted:
-    """How many questions are alike, and the first ids of them: all of them moved as far."""
+    """How many questions are alike, and the first ids among them: all of them moved equally far."""
 
     times: int = 0
     first_ids: list[str] = field(default_factory=list)
@@ -170,7 +167,7 @@ class _Counted:
 class AuditTotals:
     """The sums over all compared questions so far.
 
-    Only with `has_slices` anything is held of each one of them.
+    Only with `has_slices` is anything kept about each one.
     """
 
     has_slices: bool = False
@@ -181,13 +178,13 @@ class AuditTotals:
         default_factory=lambda: (_OwnSum(), _OwnSum(), _OwnSum())
     )
     own_passes: _OwnSum = field(default_factory=_OwnSum)
-    # Of the questions that one run did not answer, what that moves where no answer counts 0.
+    # For the questions that one run did not answer, what that moves if no answer counts as 0.
     silent: UnitTotals = field(default_factory=UnitTotals)
     silent_shares: ShareMoves = field(default_factory=ShareMoves)
     is_judged: bool = False
     is_sampled: bool = False
     turned: ShareMoves = field(default_factory=ShareMoves)
-    # By place, what checks that are left out moved a question by.
+    # By place, how far the checks that are left out moved a question.
     _left_out: dict[int, Fraction] = field(default_factory=dict)
     # What is not in the sums yet.
     _alike: dict[_AlikeQuestions, _Counted] = field(default_factory=dict)
@@ -198,7 +195,7 @@ class AuditTotals:
     def add_question(
         self, question: AttributedQuestion, group: str | None, *, is_turned: bool
     ) -> None:
-        """Add one question; `is_turned`: its verdict is not that of run A."""
+        """Add one question; `is_turned` says that its verdict differs from run A's."""
         place, change = self.questions, question.result
         self.questions += 1
         self.units.add_question(group)
@@ -209,7 +206,7 @@ class AuditTotals:
         blocks = change.shares.blocks if change.shares else {}
         for names, block in blocks.items() if is_turned or self.has_slices else ():
             total = self._find_sum(names)
-            # Of factors that cancelled out on a question, none turned its verdict.
+            # If factors cancelled out on a question, none of them turned its verdict.
             if is_turned and block.share[1]:
                 total.flipped.append(question.id)
             if self.has_slices and block.share[0]:
@@ -234,7 +231,7 @@ class AuditTotals:
         self.is_judged |= change.is_judged
         self.is_sampled |= alike.is_estimated or not OWN_FACTORS.isdisjoint(change.changed)
         if change.silent:
-            # One value a plan of rubrics, and there are few.
+            # One value per plan of rubrics, and there are few.
             self._silent[id(change.silent)] = change.silent
         blocks = change.shares.blocks if change.shares else {}
         sampled = {FactorName.JUDGE_SERVICE, *OWN_FACTORS} if alike.is_estimated else OWN_FACTORS
@@ -259,7 +256,7 @@ class AuditTotals:
         self.silent_shares.add(share, group)
 
     def build_factors(self) -> tuple[Factor, ...]:
-        """Return the factors: each factor, then the joint ones."""
+        """Return the factors: the single ones, then the joint ones."""
         joint = sorted((names for names in self._sums if len(names) > 1), key=join_names)
         listed: list[FactorNames] = [*((name,) for name in FactorName), *joint]
         estimates = {names: one for names in listed if (one := self._estimate(names))}
@@ -271,29 +268,29 @@ class AuditTotals:
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
         """Return by factor the shares of the questions that it moved, by their place.
 
-        It is empty without slices. What checks with nothing to grade moved is by the name of its
+        It is empty without slices. What checks with nothing to grade moved is under the name of its
         line.
         """
         shares = {join_names(names): total.places for names, total in self._list_sums()}
         return {**shares, "nothing_to_grade": self._left_out} if self._left_out else shares
 
     def compute_flip_p(self) -> float | None:
-        """Return how often chance gives so uneven a part in the verdicts to what was sampled.
+        """Return how often chance gives what was sampled so uneven a part in the verdicts.
 
-        It is None where nothing was. With other outputs alone, one to a question, this is McNemar's
-        test.
+        Returns None if nothing was sampled. If only outputs changed, one per question, this is
+        McNemar's test.
         """
         return compute_sign_flip_p(self.units.count_units(self.turned)) if self.is_sampled else None
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
-        """Return by factor the questions whose verdict it has a part in."""
+        """Return by factor the questions in whose verdict it has a part."""
         sums = [(names, total) for names, total in self._list_sums() if total.flipped]
         return {join_names(names): tuple(total.flipped) for names, total in sums}
 
     def build_own_share(self, line: LineEffect, *, counts_silence: bool) -> OwnShare:
         """Return the share of the outputs by three rubrics, with what missing answers add.
 
-        With `counts_silence` a question without an answer moves the typical one as well.
+        With `counts_silence`, a question without an answer moves the typical one as well.
         """
         own = (*self.own, self.own_passes)
         lines = (line.score, line.score, line.score, line.passes)
@@ -316,14 +313,14 @@ class AuditTotals:
         )
 
     def _find_own_interval(self, own: _OwnSum, line: Fraction) -> Interval | None:
-        """Return the interval of an own share, moved by what is counted: that is no chance."""
+        """Return the interval of an own share, shifted by what is counted, which is not chance."""
         if not own.is_known:
             return None
         moved = float(line)
         if not self._list_own_factors():
             return moved, moved
         shifts = self._list_own_shifts()
-        if shifts and own is self.own_passes:  # anchors say how far a score moves, and no verdict
+        if shifts and own is self.own_passes:  # anchors say nothing about verdicts
             return None
         mean = estimate_rest_mean(self.units.count_units(own.shares), shifts)
         return (mean.interval[0] + moved, mean.interval[1] + moved) if mean else None
@@ -357,9 +354,9 @@ class AuditTotals:
         blocks: Mapping[FactorNames, BlockShare],
         group: str | None,
     ) -> None:
-        """Add an anchor, or the shares that rest on its like.
+        """Add an anchor, or the shares that rest on others like it.
 
-        Where outputs move with the service, no share does.
+        If outputs move with the service, no share does.
         """
         total = self._anchors.setdefault(question.service_keys, _AnchorSum())
         if question.is_estimated:
@@ -433,9 +430,9 @@ class AuditTotals:
         return count_moves(self.units.count_units(moves))
 
     def _estimate(self, names: FactorNames) -> ChangeEstimate | None:
-        """Return what the shares say of questions like these.
+        """Return what the shares show about questions like these.
 
-        What is estimated says no more than its anchors do.
+        An estimate shows no more than its anchors do.
         """
         total, shifts = self._sums.get(names), [*self._list_shifts(names)]
         if total is None or not total.changed:
@@ -446,9 +443,9 @@ class AuditTotals:
         return estimate_rest(units, shifts) if shifts else estimate_change(units)
 
     def _list_shifts(self, names: FactorNames) -> Iterator[AnchorShift]:
-        """Yield the shifts that shares of some factors were estimated by.
+        """Yield the shifts by which shares of some factors were estimated.
 
-        Anchors are of the service's own part.
+        Anchors concern the service's own part.
         """
         for one in self._anchors.values():
             if count := one.estimated[names]:
@@ -464,9 +461,9 @@ class AuditTotals:
     ) -> dict[FactorNames, Conclusion]:
         """Return the conclusions.
 
-        Where the service's shift is estimated, there is one for it and for what was estimated by
-        it. The rest is tested against the anchors. Where that tells nothing, the service has moved
-        no more for certain.
+        If the service's shift is estimated, there is one conclusion for it and for what was
+        estimated from it. The rest is tested against the anchors. If that shows nothing, it is no
+        more certain that the service moved.
         """
         found = {names: one.conclusion for names, one in estimates.items()}
         pair = [names for names in estimates if self._count_anchors(names)]

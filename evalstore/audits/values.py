@@ -19,7 +19,7 @@ from evalstore.runs.output_likeness import NO_OUTPUTS, OutputLikeness
 from evalstore.statistics import Conclusion, Interval, MoveCounts
 from evalstore.text import make_excerpt
 
-# The rule of an edit that gave a question other values for the checks that take them from it.
+# The rule for an edit that gave a question other values for the checks that read them.
 VALUE_RULE = "question-value-changed"
 # The lines that sum to what no factor moved, by name, each as people read it.
 LINE_LABELS: Mapping[str, str] = {
@@ -32,7 +32,7 @@ LINE_LABELS: Mapping[str, str] = {
 
 
 class FactorName(StrEnum):
-    """Who can have moved a score, in the order of the report.
+    """What can move a score, in the order of the report.
 
     `JUDGE_SERVICE` is what answered as the judge.
     """
@@ -58,10 +58,10 @@ OWN_FACTORS = frozenset({FactorName.INPUT, FactorName.OUTPUTS})
 class RunSide:
     """One of the two runs: its mean score and pass rate, and what it was made from.
 
-    `run` is the path of its aggregate JSON. `coverage` is of the gradings that its rubrics ask for.
-    A run without a score of its own, because gradings failed, says in `ungraded` what was not
-    graded: `score` is that of the rest. `prompt` is what its outputs call the template of their
-    prompt, if they do.
+    `run` is the path of its aggregate JSON. `coverage` is that of the gradings that its rubrics ask
+    for. If a run has no score because gradings failed, `ungraded` says what was not graded, and
+    `score` is that of the rest. `prompt` is the name that its outputs give their prompt template,
+    if any.
     """
 
     run: str
@@ -79,9 +79,9 @@ class RunSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin(PartOrigin):
-    """Where an edit comes from: the origin of its part, and in what.
+    """Where an edit comes from: the origin of its part, and in which artifact.
 
-    `undoes`: B lacks what its commit did. `ref` is the artifact without a pin (None for outputs),
+    `undoes`: B lacks what its commit did. `ref` is the artifact without a pin (None for outputs);
     `old` and `new` are the versions at both ends.
     """
 
@@ -132,19 +132,19 @@ class QuestionShare:
 class Factor:
     """The share of one factor in the change on the compared questions.
 
-    It may be that of several factors which move together. `share` is of the mean score, `passes` of
+    It may be that of several factors that move together. `share` is of the mean score, `passes` of
     the pass rate. `order` is the smallest and the largest share that any first-or-last order gives,
     `ci` the 95 % interval for questions like these, `standard_error` that of the mean over
-    questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the
-    number of questions in which it differs, `moved` the number of scores that it moved, `claim`
-    what may be concluded. `anchors` is how many questions an estimated share rests on, of the
-    service or of what the outputs did besides; None where it is graded, and else `p` of the outputs
-    is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a part
-    in. `detectable` is the smallest share that so many questions show (MDE). `typical` counts the
-    questions, or groups, that it moved down and up, and `verdicts` those whose verdict it turned;
-    None where nothing was sampled, or it is estimated. `noise` is how far the judge's own noise
-    moves a score, where the share is within. `ci_passes` is the 95 % interval of its share of the
-    pass rate, where that was sampled and is no estimate.
+    questions or groups, `p` the sign-flip mid-p (None if nothing was sampled), `changed` the number
+    of questions in which the factor differs, `moved` the number of scores that it moved, `claim`
+    what may be concluded. `anchors` is how many questions an estimated share of the service, or of
+    what the outputs did besides, rests on; None if it is graded; if estimated, `p` of the outputs
+    is Welch's test of the rest against the anchors. `flipped` counts the verdicts that it has a
+    part in. `detectable` is the smallest share that this many questions can show (MDE). `typical`
+    counts the questions, or groups, that it moved down and up, and `verdicts` those whose verdict
+    it turned; None if nothing was sampled, or it is estimated. `noise` is how far the judge's own
+    noise moves a score, if the share is within that. `ci_passes` is the 95 % interval of its share
+    of the pass rate, if that was sampled and not estimated.
     """
 
     members: tuple[FactorName, ...]
@@ -180,15 +180,12 @@ class Factor:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the share is graded in full, and not estimated from some questions or orders."""
+        """Whether the share is fully graded, not estimated from some questions or orders."""
         return self.anchors is None and not any(cause.error for cause in self.causes)
 
 
 def join_names(names: Sequence[FactorName]) -> str:
-    """Return the name of a factor, or the joint name of several.
-
-    What answered as the judge comes last.
-    """
+    """Return the name of a factor, or the joint name of several, with the judge service last."""
     if len(names) == 1:
         return str(names[0])
     return " + ".join(
@@ -198,7 +195,7 @@ def join_names(names: Sequence[FactorName]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LineEffect:
-    """What one line moves the mean score and the pass rate by."""
+    """How far one line moves the mean score and the pass rate."""
 
     score: Fraction = Fraction(0)
     passes: Fraction = Fraction(0)
@@ -216,7 +213,7 @@ class Mix:
 class FailedCheck:
     """A check that one run graded and the other could not.
 
-    It says of how many questions, and the first error.
+    It says on how many questions, and the first error.
     """
 
     run: str
@@ -230,8 +227,8 @@ class FailedCheck:
 class EmptyCheck:
     """A check with nothing to grade in one run, which the other graded.
 
-    It says on how many questions, and why on the first. Why is that no calls were recorded, that
-    there is no code, or that the question lists nothing.
+    It says on how many questions, and the reason on the first. The reason is that no calls were
+    recorded, that there is no code, or that the question lists nothing.
     """
 
     run: str
@@ -245,10 +242,10 @@ class EmptyCheck:
 class Lines:
     """What moves the means without being a factor, and the questions behind it.
 
-    `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a`
-    and `silent_b` are the questions that run A and run B did not answer, `errors` those that one
-    run could not grade, `emptied` those in which a check that one run graded had nothing to grade
-    in the other: both are compared without it, and what that moves is `nothing_to_grade`.
+    `no_answer_as_zero` is the line `no_answer` with missing answers counted as 0. `silent_a` and
+    `silent_b` are the questions that run A and run B did not answer, `errors` those that one run
+    could not grade, `emptied` those in which a check that one run graded had nothing to grade in
+    the other: both are compared without it, and what that moves is `nothing_to_grade`.
     """
 
     mix: LineEffect = LineEffect()
@@ -274,7 +271,7 @@ class Lines:
     def labels(self) -> dict[str, str]:
         """The lines as people read them, by name.
 
-        That of failed checks is named after what failed.
+        The line of failed checks is named after what failed.
         """
         kinds = [find_check_kind(one.kind) for one in self.failed_checks]
         if kinds and all(kind.is_judgement for kind in kinds):
@@ -290,7 +287,7 @@ class Lines:
     def told(self) -> dict[str, LineEffect]:
         """The lines to report.
 
-        They moved a mean, or have questions behind them although their mean stood still.
+        They moved a mean, or have questions behind them although their mean did not move.
         """
         mix = self.questions
         behind = {
@@ -316,11 +313,11 @@ class Lines:
 class OwnShare:
     """What the outputs themselves did: outputs, input and no answer.
 
-    `shapley` is the Shapley value; `old` is under all of A's rubrics, `new` under B's. None where
-    it cannot be told from what another factor did. `passes` is the first of the pass rate, and
-    `typical` the change of the typical question. The 95 % intervals are for questions like these;
-    None where there are too few questions, groups or anchors. What nothing was sampled for has no
-    reach.
+    `shapley` is the Shapley value; `old` is under all of A's rubrics, `new` under B's. None if it
+    cannot be separated from what another factor did. `passes` is the Shapley value for the pass
+    rate, and `typical` the change of the typical question. The 95 % intervals are for questions
+    like these; None if there are too few questions, groups or anchors. They are 0 wide if nothing
+    was sampled.
     """
 
     shapley: Fraction | None
@@ -339,9 +336,9 @@ class OwnShare:
 class Flips:
     """The compared questions whose verdict flipped, and by whom.
 
-    By factor they are those that it has a part in. `mid_p` is McNemar's, of so uneven a part of
-    what was sampled (outputs, inputs, a judge's service): the part of a rubric is no chance. None
-    where nothing was sampled.
+    By factor they are those that it has a part in. `mid_p` is McNemar's: how often chance would
+    give what was sampled (outputs, inputs, a judge's service) a part as uneven; a rubric's part is
+    not chance. None if nothing was sampled.
     """
 
     pass_to_fail: tuple[str, ...]
@@ -361,7 +358,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class InputEdits:
-    """Of the compared questions that B asks differently, how they differ.
+    """How the compared questions that B asks differently differ.
 
     It counts those edited in white space alone, and those with other outputs.
     """
@@ -372,7 +369,7 @@ class InputEdits:
 
 @dataclass(frozen=True, slots=True)
 class PairsByInput:
-    """The questions that are paired because they ask the same, under other ids.
+    """Questions paired because they ask the same under other ids.
 
     They are the ids of B by those of A. `renames` are those that `renames:` can declare: an id that
     both runs have names two questions.
@@ -383,7 +380,7 @@ class PairsByInput:
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """How many there are."""
         return len(self.ids)
 
 
@@ -392,7 +389,7 @@ NO_PAIRS = PairsByInput()
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The calls of judges that would tell more apart.
+    """The judge calls that would separate more.
 
     `calls` are for factors that move together, `steps` for the steps of a judge as well.
     """
@@ -403,9 +400,9 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAssumption:
-    """That the service behind the judges did not change.
+    """The assumption that the service behind the judges did not change.
 
-    Both runs name its models; `calls` would show it.
+    Both runs name its models; `calls` would verify it.
     """
 
     served: tuple[str, ...]
@@ -416,8 +413,8 @@ class ServiceAssumption:
 class JudgeNoiseEstimate:
     """How far judges alone move a change: 95 % stay below `reach`.
 
-    `measured` are the measured standard deviations by reference. Judges that are `unmeasured` have
-    no part in it, so their noise comes on top.
+    `measured` are the measured standard deviations by reference. Judges that are `unmeasured` are
+    not included, so their noise comes on top.
     """
 
     reach: float
@@ -429,9 +426,9 @@ class JudgeNoiseEstimate:
 class QuestionCell:
     """One output under one rubric, each that of run A or B.
 
-    `score` is None where it is unscored or a reply is missing. `recorded`: as the run has it, else
-    graded now. `missing` counts the judge calls that it lacks; of the cells of an audit it is 1
-    where there are any.
+    `score` is None if it is unscored or a reply is missing. `recorded`: as the run has it, else
+    graded now. `missing` counts the judge calls that it lacks; in the cells of an audit it is 1 if
+    there are any.
     """
 
     output: str
@@ -471,31 +468,32 @@ class Audit(PageValue):
     Attributes:
         a: The first run: `.run`, `.model`, `.score`, `.pass_rate`.
         b: The second run.
-        delta: The score of B less that of A, a fraction of 1.
-        passes_delta: The same of the pass rate.
+        delta: The score of B minus that of A, a fraction of 1.
+        passes_delta: The same for the pass rate.
         common: How many questions both runs answered.
         common_a: The mean of A over those.
         common_b: The mean of B over those.
-        factors: What moved the score: each `.name`, `.share`, `.ci`, `.conclusion`, and `.causes`,
-            the edits with version, commit and author.
-        lines: What only one run has, or could not be graded: `.added`, `.removed`, `.no_answer`.
+        factors: What moved the score, each with `.name`, `.share`, `.ci`, `.conclusion`, and
+            `.causes`: the edits with version, commit and author.
+        lines: What only one run has, or what could not be graded: `.added`, `.removed`,
+            `.no_answer`.
         own: What the outputs themselves did, under both rubrics.
         own_as_zero: The same, with missing answers counted as 0.
         flips: The questions whose verdict turned.
         drift: Recorded results that grading again did not reproduce.
         input_changed: The questions that were asked differently.
         input_edits: How.
-        pairs_by_input: The questions paired by equal input, where ids say nothing.
-        outputs: How like the outputs are, of questions that did not change.
-        price: How many judge calls would decide what is estimated.
+        pairs_by_input: The questions paired by equal input, if their ids differ.
+        outputs: How similar the outputs are, for questions that did not change.
+        price: How many judge calls would settle what is estimated.
         judge_noise: How far judges alone move the change.
-        assumption: What is taken for granted of the service behind the judges.
+        assumption: What is assumed about the service behind the judges.
         ungraded: On how many compared questions a check failed in both runs.
         sentence: What moved the score, in a sentence.
-        asides: What belongs to the answer, which would mislead without.
+        asides: Notes without which the answer would mislead.
         notes: What else to know, in sentences.
-        slices: The result by tag, group or check, where that was asked for.
-        moved: The questions that moved most, as many as were asked for, flips first.
+        slices: The result by tag, group or check, if requested.
+        moved: The questions that moved most, as many as requested, flips first.
         moved_count: How many questions moved.
 
     Examples:

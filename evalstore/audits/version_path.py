@@ -43,7 +43,7 @@ from evalstore.text import SHORT_DIGEST
 class DatasetQuestions(Mapping[str, Question]):
     """The questions of one version of a dataset by id.
 
-    A dataset with a file of rows stays on disk.
+    If the dataset has a file of rows, they stay on disk.
     """
 
     def __init__(self, resolved: Resolved, store: ArtifactStore) -> None:
@@ -82,7 +82,7 @@ def mix_questions(reference: Question, input_: Question) -> Question:
 class ArtifactVersion:
     """One version of an artifact with the content that a run recorded.
 
-    `release` is the one that holds it, if any.
+    `release` is the release with that content, if any.
     """
 
     resolved: Resolved
@@ -90,12 +90,12 @@ class ArtifactVersion:
 
     @property
     def label(self) -> str:
-        """The version number, or the whole pin where no release holds it."""
+        """The version number, or the whole pin if no release has the content."""
         return str(self.release.version) if self.release else self.resolved.ref.partition("@")[2]
 
     @property
     def commit(self) -> str | None:
-        """The commit that holds this version."""
+        """The commit that contains this version."""
         return self.release.commit if self.release else self.resolved.commit
 
 
@@ -112,7 +112,7 @@ class VersionPath:
 
 @dataclass(slots=True)
 class VersionFinder:
-    """Finds the artifacts that runs were graded with in one store.
+    """Finds in one store the artifacts that runs were graded with.
 
     `notes` lists what was found elsewhere.
     """
@@ -129,7 +129,7 @@ class VersionFinder:
     def open_questions(self, dataset: Resolved) -> DatasetQuestions:
         """Return the questions of a dataset.
 
-        Versions that differ only in the rubric that they name have one collection.
+        Versions that differ only in the rubric that they name share one collection.
         """
         defaults = dict(read_defaults(dataset.artifact.value))
         defaults.pop("rubric_ref", None)
@@ -144,10 +144,7 @@ class VersionFinder:
         return self._questions[key]
 
     def list_names(self, name: str) -> list[str]:
-        """Return the names of an artifact.
-
-        They are `name`, and those from before it was renamed, the last first.
-        """
+        """Return the names of an artifact: `name`, then its former names, latest first."""
         if name not in self._former:
             self._former[name] = list_former_names(self.store, name)
         return [name, *self._former[name]]
@@ -157,9 +154,9 @@ class VersionFinder:
         return self.list_names(name)[-1]
 
     def find_line(self, old: ArtifactVersion, new: ArtifactVersion) -> list[str]:
-        """Return the names of the one artifact that two versions are of.
+        """Return the names of the artifact that two versions belong to.
 
-        There are none where they are of two.
+        There are none if they belong to two artifacts.
         """
         names = old.resolved.name, new.resolved.name
         lines = [self.list_names(name) for name in dict.fromkeys(names)]
@@ -168,7 +165,7 @@ class VersionFinder:
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content.
 
-        Raises `LostGradersError` where the store has none.
+        Raises `LostGradersError` if the store has none.
         """
         reasons: list[EvalstoreError] = []
         for ref in self._list_candidates(pinned):
@@ -200,8 +197,8 @@ class VersionFinder:
     ) -> dict[ArtifactPart, Origin]:
         """Return the origin of each part that differs between two versions.
 
-        It is the commit on the way to `new`. Parts are named as in `new`; one that it lacks as in
-        `old`. Of two different artifacts the second one's counts.
+        It is a commit on the way to `new`. Parts are named as in `new`, or, if missing there, as in
+        `old`. For two different artifacts, the second one's origins count.
         """
         if not self.find_line(old, new):
             found = self._origins.find_origins(None, new.resolved, parts)
@@ -222,8 +219,8 @@ class VersionFinder:
         ref = parse_ref(pinned.ref)
         newest_first = reversed(self.store.releases(ref.kind, ref.id))
         releases = (f"{ref.name}@{release.version}" for release in newest_first)
-        # What is recorded of a floating or working reference is most likely in a later release, so
-        # look there first.
+        # The content recorded for a floating or working reference is most likely in a later
+        # release, so look there first.
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
@@ -236,15 +233,15 @@ class VersionFinder:
         yield from self._list_commits(ref)
 
     def _has_rows(self, resolved: Resolved, pinned: UsedArtifact) -> bool:
-        """Whether the rows beside a dataset are those that a run read from disk.
+        """Whether the rows next to a dataset are those that a run read from disk.
 
-        No digest has them.
+        No digest covers them.
         """
         if pinned.rows is None:
             return True
         try:
             found = compute_rows_sha256(self.store, resolved.artifact, commit=resolved.commit)
-        except EvalstoreError:  # rows that cannot be read are others
+        except EvalstoreError:  # rows that cannot be read are different rows
             return False
         return found == pinned.rows
 
@@ -270,7 +267,7 @@ class VersionFinder:
         self.notes.append(f"{pinned.ref} {what}; its content is that of {found}")
 
     def find_release(self, resolved: Resolved) -> ArtifactVersion:
-        """Return an artifact with the release that holds it, if any."""
+        """Return an artifact with the release that contains it, if any."""
         releases = self.store.releases(resolved.kind, resolved.id)
         return ArtifactVersion(
             resolved, next((one for one in releases if one.tag == resolved.tag), None)
@@ -306,7 +303,7 @@ class VersionFinder:
             history = read_file_history(
                 self.store, [ref.path for ref in names], tip, base=base, tags=tags
             )
-        except GitError:  # the history is not in this clone: then there are no steps to tell
+        except GitError:  # the history is not in this clone, so no steps are known
             return []
         releases = (release for ref in names for release in self.store.releases(ref.kind, ref.id))
         by_commit = {release.commit: release for release in releases if release.commit != tip}
@@ -314,9 +311,9 @@ class VersionFinder:
 
 
 def _find_step(labels: Sequence[str], origin: PartOrigin) -> tuple[str, str]:
-    """Return the versions before and after a commit, of those on the way.
+    """Return the versions before and after a commit, among those on the way.
 
-    They are both ends where no release has it.
+    They are both ends if no release has it.
     """
     pairs = [
         pair for pair in pairwise(labels) if pair[0 if origin.undoes else 1] == origin.released_in
@@ -361,7 +358,7 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
 def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:
     """Return the releases that a floating reference went through.
 
-    Of several, each names its people.
+    If there are several, each names its authors.
     """
     if len(steps) == 1:
         return [*steps]
@@ -392,7 +389,7 @@ def join_sources(sources: Sequence[EditSource]) -> EditSource:
     old, new = (first.old, last.new) if ref == first.ref else ("A", "B")
     origin = Origin(ref=ref, old=old, new=new)
     if len({(one.commit, one.author) for one in named}) == 1:
-        # One commit: of one artifact, the last to say so names its version, and not what it pins.
+        # One commit of one artifact: the last source names its version, and not what it pins.
         origin = replace(
             last, ref=ref, old=last.old if last.commit and ref == last.ref else old, new=new
         )

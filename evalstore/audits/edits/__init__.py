@@ -1,4 +1,1 @@
-"""The edits between the rubrics of two runs.
-
-It finds who made which, and what a check is with some of them.
-"""
+"""The edits between the rubrics of two runs: who made each, and checks with some of them made."""

@@ -1,4 +1,4 @@
-"""Takes the pins out of the references of a rubric's checks, and puts others in; pure."""
+"""Removes the pins from the references of a rubric's checks, and inserts others; pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _keep_name(name: str) -> str:
 def remove_rubric_pins(rubric: Rubric, find_name: Callable[[str], str] = _keep_name) -> Rubric:
     """Return the rubric with the names of what its checks refer to, without pins.
 
-    `find_name` gives the one name of what was renamed.
+    `find_name` returns the same name for all names of a renamed artifact.
     """
     return replace(
         rubric, checks=tuple(remove_check_pins(check, find_name) for check in rubric.checks)
@@ -28,7 +28,7 @@ def remove_rubric_pins(rubric: Rubric, find_name: Callable[[str], str] = _keep_n
 def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name) -> Check:
     """Return a check without pins.
 
-    The second reference to one judge is `judge/<id>#2`, and so on.
+    The second reference to the same judge is `judge/<id>#2`, and so on.
     """
     slots = iter(list_slots(check, find_name))
     return replace_pins(check, lambda _: next(slots)[0])
@@ -54,7 +54,7 @@ def insert_check_pins(check: Check, tokens: Mapping[str, str]) -> Check:
 
 
 def replace_pins(check: Check, change: Callable[[str], str]) -> Check:
-    """Return the check with `change` applied to each of its references, in their order."""
+    """Return the check with `change` applied to each of its references, in order."""
     params: Any = check.params
     for pointer, ref in find_check_pins((), check.params):
         params = replace_value(params, pointer, change(ref))

@@ -1,6 +1,6 @@
 """Reads the lines of files in which edits were made.
 
-It also finds where a host on the web shows their commits.
+It also finds where a web host shows their commits.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from evalstore.store.repository.hosting import find_commit_page
 
 _AROUND = 2  # lines before and after the edited one
 _LONGEST = 200  # characters of a line
-_ALIKE = 0.5  # of two lines that are one line, edited, from which on they are
-_MOST = 200  # edits of a page
-_MOST_LINES = 2_000  # of a file whose lines are paired with those of its other version
+_ALIKE = 0.5  # of two lines, from which on they count as one edited line
+_MOST = 200  # edits on a page
+_MOST_LINES = 2_000  # in a file whose lines are paired with those of its other version
 
 
 class FileExcerpt(NamedTuple):
@@ -46,9 +46,9 @@ class EditStep(NamedTuple):
 class EditFiles:
     """The excerpts of edited files by place.
 
-    `page` makes the address of a commit's page, and is empty where that is unknown. `others` has
-    the lines of the other version for a place that the edit has on one side alone, as of a phrase
-    in a list that is written on one line.
+    `page` makes the address of a commit's page, and is empty if that is unknown. `others` has the
+    lines of the other version for a place that the edit has on one side only, such as a phrase in a
+    one-line list.
     """
 
     excerpts: Mapping[Place, FileExcerpt]
@@ -56,7 +56,7 @@ class EditFiles:
     others: Mapping[Place, FileExcerpt] = field(default_factory=dict)
 
     def find_page(self, commit: str | None) -> str:
-        """Return the address of a commit; empty where its host is not known."""
+        """Return the address of a commit; empty if its host is not known."""
         return self.page.format(commit) if commit and self.page else ""
 
 
@@ -90,7 +90,7 @@ def read_edit_files(store: ArtifactStore, edits: Iterable[EditStep]) -> EditFile
 
 
 def read_audit_files(store: ArtifactStore, audit: Audit) -> EditFiles:
-    """Return the lines of the edits that moved something, those first that moved most."""
+    """Return the lines of the edits that moved something, most first."""
     causes = (cause for factor in audit.factors for cause in factor.causes if cause.moved)
     ordered = sorted(causes, key=lambda cause: -abs(cause.share))
     steps = (step for cause in ordered for step in _list_steps(cause.source))
@@ -104,7 +104,7 @@ def _list_steps(source: EditSource) -> Iterator[EditStep]:
 
 
 def _read_lines(store: ArtifactStore, file: str) -> list[str]:
-    """Return the lines of `<reference>:<path>`; none where there is no such file."""
+    """Return the lines of `<reference>:<path>`; none if there is no such file."""
     ref, _, path = file.partition(":")
     commit = store.resolve(ref).commit if path else None
     data = store.read_file_at(commit, path) if commit else None
@@ -112,7 +112,7 @@ def _read_lines(store: ArtifactStore, file: str) -> list[str]:
 
 
 def _find_other(lines: Sequence[str], others: Sequence[str], line: int) -> int | None:
-    """Return the number of the same line in the other version; None where it is new or gone."""
+    """Return the number of the same line in the other version; None if it is new or gone."""
     if max(len(lines), len(others)) > _MOST_LINES:
         return None
     matcher = SequenceMatcher(None, lines, others, autojunk=False)

@@ -29,11 +29,8 @@ class EditHistory:
 
 
 def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
-    """Return the edits between two versions of one rubric.
-
-    Each has its finding and its release.
-    """
-    # Equal content has no edits, whatever its references are.
+    """Return the edits between two versions of one rubric, each with its finding and release."""
+    # Equal content has no edits, whatever its references mean.
     if old.resolved.digest == new.resolved.digest:
         rubric = _read_unpinned(finder, old)
         return EditHistory(find_edits(rubric, rubric), {})
@@ -50,7 +47,7 @@ def _name_history(
 ) -> EditHistory:
     """Return the edits between two rubrics, each named by findings of their diff.
 
-    All of them have one origin.
+    All of them have the same origin.
     """
     edits = find_edits(_read_unpinned(finder, old), _read_unpinned(finder, new))
     step = VersionStep(
@@ -65,9 +62,9 @@ def _name_history(
 def _find_origins(
     finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, edits: RubricEdits
 ) -> dict[RubricPart, Origin]:
-    """Return where each edit comes from.
+    """Return the origin of each edit.
 
-    Of a check that is one part, it is the newest of what changed in it.
+    For a check that is one part, it is that of its newest change.
     """
     ids = {name: id_ for id_, name in edits.names[1].items()}
     artifacts = [(side.resolved.kind, side.resolved.artifact.value) for side in (old, new)]
@@ -106,8 +103,8 @@ def trace_repin(
 ) -> EditHistory:
     """Return the edits of a question that another rubric grades now.
 
-    They are what differs between the two rubrics. All of them were made by the step of the dataset
-    that exchanged the rubrics, `release`.
+    They are the differences between the two rubrics. All of them were made by `release`, the step
+    of the dataset that exchanged the rubrics.
     """
     origin = Origin(ref=new.resolved.name, old=old.resolved.ref, new=new.resolved.ref)
     if release:

@@ -46,10 +46,7 @@ class RubricSide:
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """The step from one version to the next.
-
-    It has its origin, the findings of the diff, and both versions.
-    """
+    """The step from one version to the next: its origin, the diff's findings, and both versions."""
 
     origin: Origin
     findings: Sequence[DiffFinding]
@@ -61,8 +58,8 @@ def name_edits(
     step: VersionStep, edits: Sequence[Edit]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
     """Return the source of each part edited in a step, and the findings that move nothing."""
-    # Three passes, the surest first: findings that point at the part, at its whole check, or at its
-    # new wording.
+    # Three passes, the strongest first: findings that point at the part, at its whole check, or at
+    # its new wording.
     edited = {edit.part for edit in edits}
     meanings = [(finding, _find_meant_parts(step, finding, edited)) for finding in step.findings]
     sources: dict[RubricPart, EditSource] = {}
@@ -77,7 +74,7 @@ def name_edits(
             finding for finding, parts in meanings if _is_rewording_of(finding, part, parts)
         ]
         sources[part] = _build_source(step.origin, edit, matches)
-        # An edit without a finding is steps by a rule; a finding of that rule is then no second
+        # An edit without a finding is a step by a rule; a finding of that rule is then not a second
         # edit.
         used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
     silent = (one for one in step.findings if used_findings.isdisjoint([one.fingerprint, one.rule]))
@@ -93,7 +90,7 @@ def _build_source(origin: Origin, edit: Edit, findings: Sequence[DiffFinding]) -
     if not findings:
         rule = _choose_fallback_rule(edit)
         return EditSource(rule, origin, label, (rule,))
-    # The strongest finding names the edit, the others stand beside it.
+    # The strongest finding names the edit; the others are listed next to it.
     ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
     rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
     message = "; ".join(finding.message for finding in ranked)
@@ -118,7 +115,7 @@ def _find_meant_parts(
 
 
 def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[RubricPart]]:
-    """Yield the parts that a finding's pointer can mean, the most specific first."""
+    """Yield the parts that a finding's pointer can mean, most specific first."""
     area, *rest = _split_pointer(finding)
     # /scoring/weights/<check>, /scoring/required: one check, or all of them.
     if area == "scoring" and rest and rest[0] in _SCORING_AREAS:
@@ -141,7 +138,7 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
 def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
     """Whether a finding points at the whole check of a part.
 
-    The key of the part is then written on neither side.
+    The key of the part is then absent from both sides.
     """
     return (
         part.area in {"param", "item"}
@@ -167,7 +164,7 @@ def _find_check_name(step: VersionStep, finding: DiffFinding) -> str | None:
 
 
 def _choose_side(step: VersionStep, finding: DiffFinding) -> RubricSide:
-    # A finding without a new value is about something removed, so its pointer is into the old
+    # A finding without a new value is about something removed, so its pointer leads into the old
     # version.
     return step.old if finding.new is None else step.new
 

@@ -1,6 +1,6 @@
-"""Builds checks that hold a single item of a list; pure.
+"""Builds checks that contain a single item of a list; pure.
 
-They show in which outputs the item hits.
+They show which outputs the item hits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evalstore.checks import find_check_kind
 from evalstore.checks.phrases import Phrase
 from evalstore.model import Check
 
-# What decides whether an item of a list hits; other parameters would fail by themselves.
+# What decides whether an item of a list hits; other parameters would fail for reasons of their own.
 _PROBED_PARAMS = frozenset(
     {"kind", "case_sensitive", "dialect", "mode", "tolerance", "relative", "on", "on_nothing"}
 )
@@ -23,10 +23,10 @@ _PROBED_PARAMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ItemProbe:
-    """One item that an edit adds or removes, and checks that hold it alone.
+    """One item that an edit adds or removes, and checks that contain it alone.
 
     There is a check for each idea of what a hit is. `phrases` are what these checks look for, None
-    of one that is not a phrase.
+    for one that is not a phrase.
     """
 
     bit: int
@@ -37,9 +37,9 @@ class ItemProbe:
 
 
 def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
-    """Return checks that hold one item and nothing else that fails.
+    """Return checks that contain one item and nothing else that can fail.
 
-    There is one with each setting that says what hits.
+    There is one for each setting that decides what hits.
     """
     key, item = edit.part.key, edit.part.item
     found: dict[str, EncodedCheck] = {}

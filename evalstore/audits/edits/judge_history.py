@@ -22,8 +22,8 @@ def trace_judge(
 ) -> EditSource:
     """Return what a release of a judge changed, edit by edit.
 
-    Where several people did it, each edit comes with its commit. All of it has one share, for
-    nobody is asked as a judge that never existed; `origin` is that of the whole step.
+    If several people did it, each edit comes with its commit. The whole has one share, because
+    nobody asks a judge that never existed; `origin` is that of the whole step.
     """
     tables = [
         read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)
@@ -52,9 +52,9 @@ def trace_judge(
 
 
 def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
-    """Return one edit of a judge: `model a → b`, or `scale.max 5 → 10`.
+    """Describe one edit of a judge: `model a → b`, or `scale.max 5 → 10`.
 
-    It is the name alone if it would be too long.
+    If that would be too long, it is the name alone.
     """
     label = (
         part.name
@@ -65,7 +65,7 @@ def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | No
         if before and after:
             return f"{label} edited"
         return f"{label} added" if after else f"{label} removed"
-    # A judge that names no model is asked by that of the run.
+    # A judge that names no model uses the run's.
     absent = "the run's" if label == "model" else "none"
     ends = (
         make_excerpt(absent if end is None else end.strip('"'), _VALUE) for end in (before, after)

@@ -2,12 +2,12 @@
 
 Each edit can be made without the others.
 
-A rubric has parts: each parameter of a check (of a list without order, each item), its weight,
-whether it is required, how checks combine, and the threshold, which moves verdicts alone. Parts
-that differ between the two versions are edits. Any set of them (a whole number, whose
-bits are their numbers) gives a hybrid that can be graded: a check that is added or removed, or
-changes its kind, is one part and takes its weight and its gate along; a renamed check stays the
-same check; weights that were only rescaled did not change.
+A rubric has parts: each parameter of a check (for an unordered list, each item), its weight,
+whether it is required, how checks combine, and the threshold, which moves only verdicts. Parts that
+differ between the two versions are edits. Any set of them (an integer whose bits are their numbers)
+gives a hybrid that can be graded: a check that is added or removed, or changes its kind, is one
+part and takes its weight and its gate along; a renamed check stays the same check; weights that
+were only rescaled did not change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Parts = dict[RubricPart, Any]
 
 
 class Edit(NamedTuple):
-    """One edit: a part, and its values before and after it."""
+    """One edit: a part, and its values before and after."""
 
     part: RubricPart
     before: Any
@@ -50,7 +50,7 @@ class Edit(NamedTuple):
 
     @property
     def check(self) -> str:
-        """The name of the check that it belongs to; empty of one about the whole rubric."""
+        """The name of the check that it belongs to; empty if it is about the whole rubric."""
         return "" if self.part.area == "scoring" else self.part.name
 
 
@@ -58,7 +58,7 @@ class Edit(NamedTuple):
 class RubricEdits:
     """What leads from one rubric to another: the parts that stay, and the edits.
 
-    `names` are those of the checks in both.
+    `names` are the names of the checks in both.
     """
 
     fixed: Parts
@@ -68,8 +68,8 @@ class RubricEdits:
     _numbers: dict[str, list[int]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        # By check, because a dataset asks for the variants of each check far more often than for a
-        # whole hybrid.
+        # By check, because a dataset needs the variants of each check far more often than a whole
+        # hybrid.
         for part, value in self.fixed.items():
             self._fixed.setdefault(_find_graded_check(part), {})[part] = value
         for number, edit in enumerate(self.edits):
@@ -82,14 +82,14 @@ class RubricEdits:
 
     @property
     def check_names(self) -> list[str]:
-        """The names of all checks that some hybrid has."""
+        """The names of all checks that any hybrid has."""
         parts = (*self.fixed, *(edit.part for edit in self.edits))
         return list(dict.fromkeys(part.name for part in parts if part.area == "check"))
 
     def build_check(self, name: str, held: int) -> Check | None:
-        """Return one check of the hybrid that has made the edits `held`.
+        """Return one check of the hybrid with the edits `held` made.
 
-        It is None where the check is absent.
+        Returns None if the check is absent.
         """
         parts = self._build_parts(name, held)
         return None if parts.get(RubricPart("check", name)) is None else _join_check(name, parts)
@@ -99,11 +99,11 @@ class RubricEdits:
         return _join_scoring(self._build_parts("", held))
 
     def list_grading_edits(self, name: str) -> Sequence[int]:
-        """Return the numbers of the edits that make one check grade otherwise."""
+        """Return the numbers of the edits that change how one check grades."""
         return self._numbers.get(name, [])
 
     def _build_parts(self, name: str, held: int) -> Parts:
-        """Return the parts of one check, or of the scoring, that a hybrid has."""
+        """Return the parts of one check, or of the scoring, in a hybrid."""
         parts = dict(self._fixed.get(name, {}))
         for number in self.list_grading_edits(name):
             edit = self.edits[number]
@@ -112,7 +112,7 @@ class RubricEdits:
 
 
 def _find_graded_check(part: RubricPart) -> str:
-    """Return the name of the check that a part makes grade otherwise; empty for scoring."""
+    """Return the name of the check whose grading a part changes; empty for scoring."""
     return part.name if part.area in _GRADING_AREAS else ""
 
 
@@ -125,8 +125,7 @@ def find_edits(old: Rubric, new: Rubric) -> RubricEdits:
     factor = _find_common_factor(*weights)
     before |= weights[0]
     after |= {part: weight / factor for part, weight in weights[1].items()}
-    # A column holds one part at both ends; an absent check gets the weight and the gate of the
-    # other end.
+    # A column has one part at both ends; an absent check gets the weight and gate of the other end.
     columns = {
         part: _fill_gaps(part, before.get(part), after.get(part)) for part in {**before, **after}
     }
@@ -141,8 +140,8 @@ def _find_separable_checks(
 ) -> frozenset[str]:
     """Return the names of the checks that can be taken apart.
 
-    Both versions have them with the same kind, which is one that can be. Where a list is the
-    question's, its items are of the question.
+    Both versions have them with the same kind, and the kind allows it. If a list comes from the
+    question, so do its items.
     """
     kinds: list[set[tuple[str, str]]] = []
     for version, named in zip(versions, names, strict=True):
@@ -153,13 +152,16 @@ def _find_separable_checks(
 
 
 def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> Parts:
-    """Return the parts of a version; checks of `apart` are split by parameter, others are one."""
+    """Return the parts of a version.
+
+    Checks in `apart` are split by parameter, others are one part.
+    """
     parts: Parts = {
         RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS
     }
     for check in rubric.checks:
         name = names[check.id]
-        # Cosmetic keys score nothing, so a change of one is not an edit.
+        # Cosmetic keys score nothing, so changing one is not an edit.
         own = [key for key in check.params if key not in CHECK_KEYS and not is_cosmetic(key)]
         bare = {key: check.params[key] for key in own}
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
@@ -187,8 +189,7 @@ def _join_check(name: str, parts: Parts) -> Check:
     own = {part.key: value for part, value in parts.items() if part.area == "param"}
     threshold, negate = own.pop("threshold"), own.pop("negate")
     params = {key: value for key, value in own.items() if value is not None}
-    # A list without order was taken apart into its items; those that this state holds make the
-    # list.
+    # An unordered list was split into its items; those in this state make up the list.
     for key in [part.key for part in parts if part.area == "list"]:
         params[key] = [
             part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)
@@ -223,10 +224,13 @@ def _list_weights(rubric: Rubric, names: CheckNames) -> dict[RubricPart, Fractio
 def _find_common_factor(
     old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]
 ) -> Fraction:
-    """Return the common factor of new weights over old ones, of checks in both; 1 without one."""
+    """Return the common factor of new weights over old ones, for checks in both.
+
+    1 if there is none.
+    """
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
-    # Weights were rescaled only if all of them have one factor, and zeros stayed zeros.
+    # Weights were rescaled only if all of them have the same factor and zeros stayed zeros.
     if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):
         return Fraction(1)
     return factors.pop()
@@ -235,7 +239,7 @@ def _find_common_factor(
 def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
     """Return a part's values at both ends.
 
-    An absent check has its weight and gate of the other end.
+    An absent check gets the weight and gate of the other end.
     """
     if part.area in {"weight", "required"}:
         return (new if old is None else old), (old if new is None else new)

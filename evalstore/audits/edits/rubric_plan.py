@@ -1,9 +1,9 @@
 """Plans the audit of one pair of rubrics.
 
-Every edit has a bit, and any set of bits is a hybrid that can be graded. A cell of the audit is a
-whole number: the bits that are set have their value of run B, the others that of run A. The lowest
-bits are the judge service, the dataset, the input and the outputs; the edits of the rubric follow,
-those inside its composites, and the released versions that lie between two pins of a judge.
+Every edit has a bit, and any set of bits is a hybrid that can be graded. A cell of the audit is an
+integer: what its set bits stand for has the value of run B, the rest that of run A. The lowest bits
+are the judge service, the dataset, the input and the outputs; then come the edits of the rubric,
+those inside its composites, and the released versions between two pins of a judge.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from evalstore.model import (
     read_rubric,
 )
 
-# The name of a check after those of the composites that it is in.
+# The name of a check after those of the composites that contain it.
 CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
-# An answer to another question is not one to this: the two are of one run.
+# An answer to another question does not answer this one: both must come from the same run.
 ANSWERS = 1 << INPUT | 1 << OUTPUTS
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
@@ -67,7 +67,7 @@ class RunReferences:
     model: Mapping[str, Any]
 
     def locate(self, ref: str) -> ArtifactVersion:
-        """Return the version that a reference meant in the run, else means now."""
+        """Return the version that a reference meant in the run, else the one that it means now."""
         return self.loader.locate(ref) or ArtifactVersion(
             self.loader.finder.store.resolve(ref), None
         )
@@ -77,7 +77,7 @@ class RunReferences:
 class ContentLoader:
     """Loads artifacts by tokens (`judge/<id>@<digest>`).
 
-    They say more than a reference: that content and no other.
+    A token is more precise than a reference: it means exactly that content.
     """
 
     fallback: RunArtifactLoader
@@ -96,7 +96,7 @@ class ContentLoader:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One reference of a check: its token by the number of its `bits` that are set."""
+    """One reference of a check: its token by how many of its `bits` are set."""
 
     tokens: tuple[str, ...]
     bits: tuple[int, ...] = ()
@@ -110,10 +110,10 @@ class Slot:
 class PlannedCheck:
     """One check of all hybrids.
 
-    `grading` are the bits of its own edits, `relevant` all that its grade depends on. `path` is its
-    name after those of the composites that it is in. `inner` is the rubric of a composite that has
-    edits inside; `is_judged` says whether judges have a part in it, and `asks_alike` whether both
-    runs asked for models of the same names.
+    `grading` are the bits of its own edits, `relevant` all bits that its grade depends on. `path`
+    is its name after those of the composites that contain it. `inner` is the rubric of a composite
+    that has edits inside; `is_judged` says whether judges are involved, and `asks_alike` whether
+    both runs asked for models of the same names.
     """
 
     path: CheckPath
@@ -134,7 +134,7 @@ class PlannedCheck:
 
     @cached_property
     def edits(self) -> tuple[tuple[int, Edit], ...]:
-        """The edits that make it grade otherwise, each with its bit."""
+        """The edits that change how it grades, each with its bit."""
         numbers = self.owner.list_grading_edits(self.name)
         return tuple((self.first + number, self.owner.edits[number]) for number in numbers)
 
@@ -147,7 +147,7 @@ class PlannedCheck:
     def asks_equally(self) -> bool:
         """Whether its judges get equal prompts for equal outputs in both runs.
 
-        Of a composite, all judges inside do.
+        For a composite, this holds for all judges inside.
         """
         if self.inner is not None:
             return all(check.asks_equally for check in self.inner.checks if check.is_judged)
@@ -164,9 +164,9 @@ class PlannedCheck:
 
     @cached_property
     def decisive_hits(self) -> int:
-        """How many of its items that hit decide it.
+        """How many of its matching items decide its result.
 
-        What more of them hit changes nothing in any variant.
+        Further matches change nothing in any variant.
         """
         return max(
             (int(variant.params.get("min_matches", 1)) for variant in self._list_bases()), default=1
@@ -179,7 +179,7 @@ class PlannedCheck:
         return [variant.check for variant in variants if variant is not None]
 
     def build_variant(self, mask: int) -> EncodedCheck | None:
-        """Return the check in one cell; None where it is absent."""
+        """Return the check in one cell; None if it is absent."""
         key = mask & self.relevant
         if key not in self._variants:
             check = self.owner.build_check(self.name, key >> self.first & self.owner.all_edits)
@@ -197,7 +197,7 @@ class PlannedCheck:
 class PlannedRubric:
     """All hybrids of one rubric, or of one within the composites of a path.
 
-    It has its checks, and how they combine in each cell.
+    It has the checks, and how they combine in each cell.
     """
 
     owner: RubricEdits
@@ -210,7 +210,7 @@ class PlannedRubric:
 
     @cached_property
     def is_judged(self) -> bool:
-        """Whether judges have a part in it."""
+        """Whether judges are involved."""
         return any(check.is_judged for check in self.checks)
 
     def build_scoring(self, mask: int) -> Scoring:
@@ -223,8 +223,8 @@ class PlannedRubric:
     def combine_cell(
         self, mask: int, results: Sequence[CheckResult]
     ) -> tuple[Fraction | None, Verdict]:
-        """Return score and verdict of a cell."""
-        # Most questions of a dataset give equal outcomes, so a score is computed once for all of
+        """Return the score and verdict of a cell."""
+        # Most questions of a dataset give equal outcomes, so each score is computed once for all of
         # them.
         key = mask & self.scoring_bits, *map(_read_outcome, results)
         if key not in self._scores:
@@ -238,7 +238,7 @@ class PlannedRubric:
 def _read_outcome(result: CheckResult) -> tuple[object, ...]:
     """Return what a score depends on, as plain values.
 
-    Hashes of fractions and enums take their time.
+    Hashing fractions and enums takes long.
     """
     if result.score is None:
         return result.id, result.unscored is UnscoredReason.ERROR, is_never_scored(result)
@@ -249,8 +249,8 @@ def _read_outcome(result: CheckResult) -> tuple[object, ...]:
 class RubricPlan:
     """The plan of one pair of rubrics; `sources` are by bit.
 
-    `silent` are findings that can move nothing, and the edits themselves where each has shares of
-    its own: those that move no question are said as well.
+    `silent` are findings that can move nothing, and, if edits have shares of their own, the edits
+    themselves: those that move no question are reported as well.
     """
 
     rubric: PlannedRubric
@@ -261,7 +261,7 @@ class RubricPlan:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether checks differ by edits of their own alone, and refer to nothing."""
+        """Whether checks differ only by their own edits, and refer to nothing."""
         return not self.floats and not any(
             check.slots or check.inner for check in self.rubric.checks
         )
@@ -286,7 +286,7 @@ class PlanBuilder:
     def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:
         """Return the plan of two rubrics.
 
-        `repin` is the step of the dataset that exchanged them, if one did.
+        `repin` is the step of the dataset that exchanged them, if there was one.
         """
         if self.finder.find_line(a.version, b.version):
             history = trace_edits(self.finder, a.version, b.version)
@@ -346,7 +346,7 @@ class PlanBuilder:
         if inner:
             relevant |= list_bits(inner)
         if None in judges and self.sides[0].model != self.sides[1].model:
-            # Neither check nor judge names a model, so it is whatever the run said.
+            # Neither check nor judge names a model, so it is whatever the run used.
             relevant |= 1 << SERVICE
         self.floats |= bool(relevant >> SERVICE & 1)
         asks_alike = self._asks_alike(by_side)
@@ -372,7 +372,7 @@ class PlanBuilder:
     ) -> PlannedRubric | None:
         """Return the plan of a composite's rubric.
 
-        It is None where there is none in both, or nothing in it changed.
+        Returns None unless both have one and something in it changed.
         """
         name = next((name for name in old if name.startswith("rubric/") and name in new), None)
         if name is None:
@@ -391,7 +391,7 @@ class PlanBuilder:
         if old is None or new is None:
             return Slot((self._find_token(0, old) if old else self._find_token(1, str(new)),))
         tokens = self._find_token(0, old), self._find_token(1, new)
-        # The edits inside a composite stand beside it, so its own reference never moves.
+        # The edits inside a composite are listed next to it, so its own reference never moves.
         if tokens[0] == tokens[1] or not old.startswith("judge/"):
             return Slot(tokens[1:])
         if old == new and parse_ref(old).is_floating:
@@ -402,7 +402,7 @@ class PlanBuilder:
     def _note_releases(self, ref: str) -> None:
         """Note the releases that a floating reference went through.
 
-        Nobody edited it: what answers is another judge.
+        Nobody edited it, but another judge answers.
         """
         path = self.finder.find_path(self.sides[0].locate(ref), self.sides[1].locate(ref))
         known = [self.sources[SERVICE]] if SERVICE in self.sources else []
@@ -415,7 +415,7 @@ class PlanBuilder:
     def _plan_judge(self, old: str, new: str) -> Slot:
         """Return the slot of a judge that is pinned at another version.
 
-        Each released version between is a step.
+        Each released version in between is a step.
         """
         path = self.finder.find_path(self.sides[0].locate(old), self.sides[1].locate(new))
         tokens = tuple(self.tokens.make_token(version) for version in path.versions)
@@ -436,7 +436,7 @@ class PlanBuilder:
     def _find_judges(self, check: Check, side: int) -> set[str | None]:
         """Return the models that the judges of a check, or of a composite, name.
 
-        Among them is None for a judge that names none.
+        It includes None for a judge that names none.
         """
         found: set[str | None] = set()
         for ref in _list_refs(check):
@@ -452,7 +452,7 @@ class PlanBuilder:
 def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:
     """Return the coalitions of a rubric.
 
-    All edits of a check enter together, and those of the whole rubric each alone.
+    All edits of a check enter together; those of the whole rubric enter one by one.
     """
     by_check: dict[str, list[Coalition | int]] = {}
     for bit, edit in enumerate(rubric.owner.edits, rubric.first):
@@ -469,7 +469,7 @@ def _join_members(members: Sequence[Coalition | int]) -> Coalition | int:
 
 
 def list_bits(rubric: PlannedRubric) -> int:
-    """Return all bits that the score of a rubric depends on, beside question and output."""
+    """Return all bits that the score of a rubric depends on, apart from question and output."""
     own = rubric.owner.all_edits << rubric.first
     for check in rubric.checks:
         own |= check.relevant

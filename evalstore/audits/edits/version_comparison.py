@@ -1,4 +1,4 @@
-"""Compares two versions by the rules of the diff; versions that cannot be compared leave a note."""
+"""Compares two versions by the rules of the diff; versions that cannot be compared get a note."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compare_or_note(
 ) -> tuple[DiffFinding, ...]:
     """Return the findings between two versions, by the rules alone.
 
-    There are none where they cannot be compared.
+    There are none if they cannot be compared.
     """
     try:
         return compare_by_rules(finder.store, old, new, detail=Detail.RULES).findings
@@ -29,11 +29,11 @@ def compare_or_note(
 
 
 def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> Direction:
-    """Return where the edits between two rubrics, and any of them together, can move a score."""
+    """Return which way the edits between two rubrics, and any subset of them, can move a score."""
     if not finder.find_line(old, new):
         return Direction.EITHER
     direction = Direction.EITHER
-    # What the checks can answer is asked only where the rules leave it open.
+    # What the checks can answer is asked only if the rules leave it open.
     for detail in (Detail.RULES, Detail.FINDINGS):
         if direction is Direction.EITHER:
             direction = _join_findings(finder, old.resolved, new.resolved, detail)

@@ -76,7 +76,6 @@ _CONTEXTS = 1 << DATASET | 1 << INPUT | 1 << OUTPUTS
 
 def _is_other_question(row: GradedRow, question: Question) -> bool:
     # An empty digest is one that the run did not record.
-    # An output to another input says so itself: its digest is that of what was asked.
     asked = compute_asked_digest(row.asked) if row.asked is not None else ""
     is_same = row.reference_digest in {"", question.reference_digest}
     return not is_same or row.input_digest not in {"", question.input_digest, asked}
@@ -85,9 +84,9 @@ def _is_other_question(row: GradedRow, question: Question) -> bool:
 def _describe_check_drift(
     names: CheckNames, recorded: Sequence[CheckResult], replayed: Sequence[CheckResult]
 ) -> str:
-    """Return in words the first recorded result of a check that replay does not reproduce.
+    """Return in words a check's first recorded result that replay does not reproduce.
 
-    It is empty where there is none.
+    It is empty if there is none.
     """
     results = {names[check.id]: check for check in recorded if check.id in names}
     for check in replayed:
@@ -106,11 +105,11 @@ def _describe(score: Fraction | None, verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AttributedQuestion:
-    """One question: what came of it, and what is its own.
+    """One question: its result, and what is specific to it.
 
-    Questions with equal answers share the former. `anchors` is how many questions an estimated
-    share rests on, 0 where nothing is estimated; `service_keys` are the judged checks and models
-    that it is an anchor of, or is estimated by. `cells` are what was graded.
+    Questions with equal answers share the result. `anchors` is how many questions an estimated
+    share rests on, 0 if nothing is estimated; `service_keys` are the judged checks and models for
+    which it is an anchor, or by which it is estimated. `cells` are what was graded.
     """
 
     id: str
@@ -122,7 +121,7 @@ class AttributedQuestion:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether some share in it rests on anchors."""
+        """Whether any share in it rests on anchors."""
         return self.anchors > 0
 
 
@@ -140,7 +139,7 @@ class _SharedQuestion:
 
     @property
     def has_other_reference(self) -> bool:
-        # Where both runs asked one version of the question, no digest is needed.
+        # If both runs asked one version of the question, no digest is needed.
         old, new = self.questions
         return old is not new and old.reference_digest != new.reference_digest
 
@@ -151,7 +150,7 @@ class _SharedQuestion:
 
     @property
     def has_other_asked(self) -> bool:
-        """Whether the two runs asked different things, by their own records."""
+        """Whether the two runs asked different things, according to their own records."""
         old, new = self.rows
         is_recorded = old.asked is not None or new.asked is not None
         return (
@@ -171,9 +170,9 @@ class _SharedQuestion:
         return {names[check.id]: check for check in checks if check.id in names}
 
     def read_composites(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
-        """Return results of composites with edits inside by name.
+        """Return results of composites with edits inside, by name.
 
-        Their content does not say what is inside.
+        Their content does not show what is inside.
         """
         if self.plan.is_plain:
             return {}
@@ -182,9 +181,9 @@ class _SharedQuestion:
         return {name: results[name] for name in names if name in results}
 
     def read_recorded(self, checks: Sequence[CheckResult], side: int) -> RecordedResults:
-        """Return results that may not be had again, by content of their check.
+        """Return results that may not be obtainable again, by the content of their check.
 
-        They rest on replies, or on engines that were not there.
+        They rest on replies, or on engines that were missing.
         """
         failed = (one for one in checks if one.unscored is UnscoredReason.ERROR)
         if self.plan.is_plain and next(failed, None) is None:
@@ -202,7 +201,7 @@ class _SharedQuestion:
 class QuestionAttributor:
     """Attributes common questions; plans of rubrics are made once.
 
-    `asks_service` lets today's judge be asked.
+    `asks_service` allows asking today's judge.
     """
 
     a: StoredRun
@@ -218,23 +217,23 @@ class QuestionAttributor:
     price: MissingCalls = field(default_factory=MissingCalls)
     patterns: SharePatterns = field(default_factory=SharePatterns)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
-    # Most questions have results of checks that are the same objects as those of others.
+    # Most questions share the objects of their checks' results with others.
     _check_drifts: IdentityCache[str] = field(
         default_factory=lambda: IdentityCache(_describe_check_drift)
     )
 
     @property
     def is_judged(self) -> bool:
-        """Whether a judge may have a part in some score.
+        """Whether a judge may be involved in any score.
 
-        Then evidence of services is worth a look.
+        If so, evidence about services is worth a look.
         """
         return is_judged(self.a, self.b)
 
     def add_evidence(self, pair: QuestionPair) -> None:
-        """Note what one question says of the service behind the judges.
+        """Note what one question shows about the service behind the judges.
 
-        All are noted before one is attributed.
+        All are noted before any is attributed.
         """
         shared = self._open_question(pair)
         score = shared.rows[0].score
@@ -244,7 +243,7 @@ class QuestionAttributor:
     def attribute_question(self, pair: QuestionPair) -> AttributedQuestion:
         """Return the shares of one question that both runs have scored, by its cells.
 
-        They mix what both runs used.
+        The cells mix what both runs used.
         """
         shared = self._open_question(pair)
         plan, pairs = shared.plan, _read_pairs(shared)
@@ -256,7 +255,7 @@ class QuestionAttributor:
         if plan.is_plain:
             find_source = partial(self._find_source, shared, {})
             sources = [(name, find_source(name, _CONTEXT_BITS[name])) for name in contexts]
-            # A plan lives as long as these patterns: no other has its id.
+            # A plan lives as long as these patterns, so no other has its id.
             result = self.patterns.find_change((id(plan), *sources), cells, attribute)
         else:
             result = attribute()
@@ -300,7 +299,7 @@ class QuestionAttributor:
     def _share_question(
         self, shared: _SharedQuestion, cells: MixedGrades, contexts: Mapping[FactorName, Coalition]
     ) -> QuestionShares | None:
-        """Return the shares of a question; None where replay leaves an end of it unscored."""
+        """Return the shares of a question; None if replay leaves either end of it unscored."""
         trees: Trees = {**_prune_trees(shared.plan, cells, contexts), **contexts}
         trees = {name: trees[name] for name in FactorName if name in trees}
         self.price.in_steps = False
@@ -335,7 +334,7 @@ class QuestionAttributor:
         return f"the score was {was}, is {found}"
 
     def prove_direction(self) -> Direction:
-        """Return where the rubrics of the questions so far can move a score that has them."""
+        """Return which way the rubrics of the questions so far can move a score that has them."""
         pairs = dict.fromkeys((old, new) for old, new, _ in self._plans)
         versions = (
             (self.a.rubrics[old].version, self.b.rubrics[new].version) for old, new in pairs
@@ -345,7 +344,7 @@ class QuestionAttributor:
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
         """Return a question with what graded it.
 
-        Raises `RefusedError` where its run does not name that.
+        Raises `RefusedError` if its run does not name that.
         """
         if pair.old is None or pair.new is None:
             raise AssertionError("a question that one run lacks cannot be compared")
@@ -362,8 +361,7 @@ class QuestionAttributor:
                 )
         old, new = pair.old.rubric, pair.new.rubric
         versions = self.a.rubrics[old].version, self.b.rubrics[new].version
-        # Of a question that moved to another rubric, all edits come from the reference in the
-        # dataset.
+        # If a question moved to another rubric, all edits come from the reference in the dataset.
         repin = find_repin(self.history, pair.id)
         if repin is not None and self.finder.find_line(*versions):
             repin = None
@@ -432,9 +430,9 @@ class QuestionAttributor:
         return source
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
-        """Return who answered as the judge in each run, and since when.
+        """Name who answered as the judge in each run, and since when.
 
-        The names are those that the models give themselves.
+        Models are named as they name themselves.
         """
         old = _join_served(pair.old for pair in moved.values())
         new = _join_served(pair.new for pair in moved.values())
@@ -454,10 +452,7 @@ class QuestionAttributor:
 
     @cached_property
     def _change_sources(self) -> Mapping[FactorName, EditSource]:
-        """The sources that are the same for all questions.
-
-        They are another dataset, other inputs and other outputs.
-        """
+        """The sources that are the same for all questions: other datasets, inputs or outputs."""
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
         answered = _word_answering(self.a.run, self.b.run)
@@ -476,7 +471,7 @@ def _join_served(results: Iterable[CheckResult]) -> str:
 
 
 def _word_answering(a: Run, b: Run) -> str:
-    """Return what may have given other outputs, by what two runs say of themselves."""
+    """Return what may have caused other outputs, according to the two runs."""
     prompts = f"{name_prompt(b.prompt)} against {name_prompt(a.prompt)}"
     if a.model != b.model:
         also = f"{prompts}, and " if has_other_prompt(a, b) else ""
@@ -485,10 +480,7 @@ def _word_answering(a: Run, b: Run) -> str:
 
 
 def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
-    """Return the results of the judged checks that both runs have graded.
-
-    They are by the name of the check.
-    """
+    """Return the results of the judged checks that both runs have graded, by check name."""
     plan, rows = shared.plan, shared.rows
     if not plan.rubric.is_judged:
         return {}
@@ -497,7 +489,7 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
     for check in plan.rubric.checks:
         if not check.is_judged or check.name not in old or check.name not in new:
             continue
-        # What no judge answered in either run says nothing of a service.
+        # A result that no judge gave in either run says nothing about a service.
         if old[check.name].score is None and new[check.name].score is None:
             continue
         is_alike = check.asks_equally and not check.relevant >> SERVICE & 1
@@ -516,7 +508,7 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
 def _list_contexts(
     shared: _SharedQuestion, moved: Mapping[str, JudgedPair]
 ) -> Iterator[FactorName]:
-    """Yield the factors beside rubric and judge that differ in a question."""
+    """Yield the factors other than rubric and judge that differ in a question."""
     if shared.plan.floats or moved:
         yield FactorName.JUDGE_SERVICE
     if shared.has_other_reference:
@@ -535,11 +527,11 @@ def _leave_gaps_out(
     whole: int,
     ends: Sequence[Sequence[RubricResult]],
 ) -> tuple[tuple[Gap, ...], LineEffect, bool]:
-    """Leave out of all cells the checks that have nothing to grade in one run alone.
+    """Leave out of all cells the checks that have nothing to grade in only one run.
 
-    They have nothing by what the run answered or asked. `ends` are the results of all samples under
-    the rubrics of their own run. Returns the checks, what the change of the question loses with
-    them, and whether an end has no score without them.
+    What the run answered or asked is the reason. `ends` are the results of all samples under the
+    rubrics of their own run. Returns the checks, what the change of the question loses with them,
+    and whether an end has no score without them.
     """
     checks = {check.name: check for check in shared.plan.rubric.checks}
     edits = whole & ~_CONTEXTS
@@ -576,7 +568,7 @@ def _prune_trees(
 ) -> dict[FactorName, Coalition]:
     trees = dict(plan.trees)
     if FactorName.RUBRIC in trees:
-        # What answered as the judge has no part in checks without judges.
+        # Checks without judges do not depend on who answered as the judge.
         mixes = list_unions(
             tree.edits for name, tree in contexts.items() if name is not FactorName.JUDGE_SERVICE
         )

@@ -3,9 +3,9 @@
 It also finds what changed them last. The means of both runs are narrowed down together: first to
 the questions of both datasets, then to those answered in both runs, then to those that both could
 grade, then to those in which some check had something to grade in both. What a step changes in the
-difference of the means is its line. Of the questions that are left, checks with nothing to grade in
-one run are left out of both; what that changes belongs to the last of these lines. So the lines and
-the factors sum to the whole.
+difference of the means is its line. In the remaining questions, checks with nothing to grade in one
+run are left out of both; what that changes belongs to the last of these lines. So the lines and the
+factors sum to the whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class PairSet(Enum):
-    """What became of a question.
+    """How a question is used.
 
     It is compared, or behind the line of errors, nothing to grade, no answer, or the mix.
     """
@@ -57,7 +57,7 @@ class PairSet(Enum):
     REMOVED = auto()
 
 
-# A question of one of these says something of both runs.
+# A question in one of these sets says something about both runs.
 COMPARABLE = (
     PairSet.COMPARED,
     PairSet.ERRORS,
@@ -85,9 +85,9 @@ class Gap(NamedTuple):
 
 
 class QuestionPair(NamedTuple):
-    """One question of two runs: its row in each, and what became of it.
+    """One question of two runs: its row in each, and how it is used.
 
-    A row is None without an answer, and `set` for nothing.
+    A row is None if there is no answer; `set` is None if the question counts nowhere.
     """
 
     id: str
@@ -115,9 +115,9 @@ def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
 
 
 def share_measures(old: GradedRow, new: GradedRow) -> tuple[GradedRow, GradedRow]:
-    """Return the rows of a question with the numbers that one run alone kept of equal outputs.
+    """Return the rows of a question with the numbers that only one run kept for equal outputs.
 
-    A run keeps none where its rubric reads none, and the outputs are no other ones for that.
+    A run keeps none if its rubric reads none, but the outputs are no different for that.
     """
     return _adopt_measures(old, new), _adopt_measures(new, old)
 
@@ -162,9 +162,9 @@ class _SetSum:
 
 @dataclass(slots=True)
 class PairSums:
-    """The sums over all questions so far, by what became of them.
+    """The sums over all questions so far, by how they are used.
 
-    Ids are held only of those behind a line.
+    Ids are kept only for those behind a line.
     """
 
     ids: dict[PairSet, list[str]] = field(default_factory=dict)
@@ -217,7 +217,10 @@ class PairSums:
         return sum(self._sums[one].questions for one in sets if one in self._sums)
 
     def sum_side(self, side: int, sets: Iterable[PairSet] | None = None) -> SideSum:
-        """Return the sums of run A (0) or B (1) over some sets; over all rows without `sets`."""
+        """Return the sums of run A (0) or B (1) over some sets.
+
+        Over all rows if `sets` is empty.
+        """
         found = SideSum()
         for one in self._sums if sets is None else sets:
             if one in self._sums:
@@ -266,9 +269,9 @@ class PairSums:
         return tuple(self.ids.get(one, ()))
 
     def _change_means(self, sets: Iterable[PairSet], *, zeros: bool = False) -> LineEffect:
-        """Return the change of both means over some sets, or 0 where one run has none.
+        """Return the change of both means over some sets, or 0 if one run has none.
 
-        With `zeros` no answer counts 0.
+        With `zeros`, a missing answer counts as 0.
         """
         held = [*sets]
         means = []
@@ -285,7 +288,7 @@ class PairSums:
 def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:
     """Yield each check that one run graded and the other could not, by sample.
 
-    It comes as that run, its name and its result.
+    It comes with that run, its name and its result.
     """
     for pair in zip(old.outputs, new.outputs, strict=False):
         failed = [dict(_list_errors(row)) for row in pair]
@@ -293,14 +296,14 @@ def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, C
             is_lost = pair[side].score is None and pair[1 - side].score is not None
             for name, check in failed[side].items():
                 has_twin = any(other.id == check.id for other in pair[1 - side].checks)
-                # A check that the other run does not have fails where the question has no score for
+                # A check that the other run does not have fails if the question has no score for
                 # it.
                 if name not in failed[1 - side] and (has_twin or is_lost):
                     yield "AB"[side], name, check
 
 
 def find_gaps(old: Mapping[str, CheckResult], new: Mapping[str, CheckResult]) -> Iterator[Gap]:
-    """Yield what had nothing to grade in one of two results alone.
+    """Yield what had nothing to grade in only one of two results.
 
     Both are by the names of the checks.
     """
@@ -316,7 +319,7 @@ def find_gaps(old: Mapping[str, CheckResult], new: Mapping[str, CheckResult]) ->
 
 
 def list_row_gaps(old: GradedRow, new: GradedRow) -> Iterator[Gap]:
-    """Yield the same of two rows of a question, sample by sample, as they were recorded."""
+    """Yield the same for two rows of a question, sample by sample, as recorded."""
     for pair in zip(old.outputs, new.outputs, strict=False):
         yield from find_gaps(*({check.id: check for check in row.checks} for row in pair))
 
@@ -350,10 +353,7 @@ def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:
 
 @dataclass(frozen=True, slots=True)
 class QuestionHistory:
-    """Where what changed of questions comes from, by id.
-
-    That is their inputs, their references and their rubrics.
-    """
+    """Where the changes of questions come from, by id: of their inputs, references and rubrics."""
 
     inputs: Mapping[str, Origin]
     references: Mapping[str, Origin]
@@ -363,9 +363,9 @@ class QuestionHistory:
 def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
     """Find the origins for the questions of both runs whose row or rubric changed.
 
-    It takes one walk for all of them.
+    One walk finds all of them.
     """
-    # Runs with one version of a dataset have one collection of questions.
+    # Runs with the same version of a dataset share one collection of questions.
     has_other_dataset = a.questions is not b.questions
     parts: list[ArtifactPart] = []
     for id_ in a.rows if has_other_dataset or _has_other_rubrics(a, b) else ():
@@ -381,9 +381,9 @@ def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> 
 def trace_reference(
     history: QuestionHistory, id_: str, questions: tuple[Question, Question], change: Origin
 ) -> EditSource:
-    """Return the source of what graders read of a question, before and after.
+    """Return the source of what graders read about a question, before and after.
 
-    It is the commit that changed it last. Without one it is the change of the dataset.
+    It is the commit that last changed it. If there is none, it is the change of the dataset.
     """
     origin = history.references.get(id_, change)
     old, new = (question.row for question in questions)
@@ -403,9 +403,9 @@ def trace_reference(
 def has_equal_words(
     questions: tuple[Question, Question], rows: tuple[GradedRow, GradedRow]
 ) -> bool:
-    """Whether both runs were asked the same, white space apart.
+    """Whether both runs were asked the same, ignoring white space.
 
-    Their own records say so, else their datasets.
+    Their own records decide, else their datasets.
     """
     if any(row.asked is not None for row in rows):
         old, new = (drop_blanks(row.asked or row.input) for row in rows)
@@ -416,7 +416,7 @@ def has_equal_words(
 def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
     """Return the commit that gave a question its other rubric.
 
-    It is None where an option of the run did.
+    Returns None if an option of the run did.
     """
     origin = history.rubrics.get(id_)
     return origin if origin and origin.commit else None
@@ -425,7 +425,7 @@ def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
 def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
     """Whether a question may have a rubric of another name.
 
-    It has not where both runs used one alone, and the same.
+    It cannot if both runs used the same single rubric.
     """
     names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
     return names[0] != names[1] or len(names[0]) != 1

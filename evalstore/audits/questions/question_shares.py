@@ -1,6 +1,6 @@
-"""Shares one question's change out: by factor, and by edit.
+"""Shares out one question's change: by factor, and by edit.
 
-It does so for edits as far as replies of judges let them be told apart.
+Edits are separated as far as judges' replies allow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evalstore.audits.version_path import join_sources
 from evalstore.model import Combine, Verdict
 from evalstore.runs.question_mean import QuestionMean
 
-# The score of a list with one item that does not hit; of all other lists it is 1.
+# The score of a list with one item that does not hit; for all other lists it is 1.
 _TRIED_EDITS = 8
 MOST_VARIED_EDITS = 3  # of one check, whose variants are all graded
 Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
@@ -31,7 +31,7 @@ _MERGED = frozenset({FactorName.RUBRIC, FactorName.JUDGE})
 def find_idle_edits(rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int]) -> int:
     """Return the edits of a rubric that no cell of this question can tell from not made.
 
-    `contexts` are the mixes of question and answer. Leaves in `cells` which items act alike.
+    `contexts` are the mixes of question and answer. It leaves in `cells` which items act alike.
     """
     idle = 0
     for check in rubric.checks:
@@ -46,7 +46,7 @@ def find_idle_edits(rubric: PlannedRubric, cells: MixedGrades, contexts: Sequenc
 
 
 def prune_tree(node: Coalition, idle: int) -> Coalition | None:
-    """Return the tree without idle edits; None where nothing is left."""
+    """Return the tree without idle edits; None if nothing is left."""
     members: list[Coalition | int] = []
     for member in node.members:
         if isinstance(member, Coalition):
@@ -80,11 +80,11 @@ def _group_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int
 
 
 def _grades_alike_without(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> bool:
-    """Whether a check whose items alone are edited says the same with all of them as with none."""
+    """Whether a check with only its items edited grades the same with all edits as with none."""
     if len(check.probes) < len(check.edits):
         return False
-    # An item moves a score one way only, whatever others there are, so what both ends give all
-    # between them give.
+    # An item moves a score in one direction only, whatever the other items, so what both ends give,
+    # everything in between gives.
     most = sum(1 << probe.bit for probe in check.probes if probe.adds)
     fewest = sum(1 << probe.bit for probe in check.probes if not probe.adds)
     grade = partial(cells.grade_outcomes, check)
@@ -96,7 +96,7 @@ def _find_idle_variants(
 ) -> int:
     """Return the edits of one check that change its result in none of its variants.
 
-    Where there are many, items are not tried.
+    If there are many variants, items are not tried.
     """
     bits = list_bits(held)
     is_small = len(check.edits) <= MOST_VARIED_EDITS
@@ -120,7 +120,7 @@ def _find_idle_scoring(
     """Return the edits of scoring that change nothing.
 
     They are weights that weigh equal scores, and required checks that no variant of their check
-    closes.
+    fails.
     """
     edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
     asked = [(bit, edit) for bit, edit in edits if edit.part.area in {"weight", "required"}]
@@ -175,7 +175,7 @@ class BlockShare:
 class QuestionShares:
     """The two ends of a question as graded, and the blocks of factors between them.
 
-    `own_old` and `own_new` are the own share by both rubrics.
+    `own_old` and `own_new` are the outputs' own share under either rubric.
     """
 
     old: Channels
@@ -186,7 +186,7 @@ class QuestionShares:
 
     @property
     def own(self) -> Channels:
-        """What outputs and inputs did to the score, and to its passes."""
+        """What outputs and inputs did to the score, and to the passes."""
         own = [one.share for names, one in self.blocks.items() if not OWN_FACTORS.isdisjoint(names)]
         zero = Fraction(0)
         return sum((score for score, _ in own), zero), sum((passes for _, passes in own), zero)
@@ -194,9 +194,9 @@ class QuestionShares:
 
 @dataclass(slots=True)
 class _WidenedCells:
-    """The cells of a question in which some bits stand for several.
+    """The cells of a question, with some bits standing for several.
 
-    `lacks_replies` says whether one was unasked.
+    `lacks_replies` says whether any cell was missing a reply.
     """
 
     cells: MixedGrades
@@ -225,7 +225,7 @@ def share_question(
 ) -> QuestionShares:
     """Return the shares of one question, whose factors move in `blocks`."""
     names, alike = tuple(trees), cells.list_alike()
-    # Where a mix of edits was never judged, the edits of each judge are one, else those of each
+    # If a mix of edits was never judged, the edits of each judge are merged, or else those of each
     # factor.
     for merged, widths in _list_merges(trees):
         widened, trees_in_order = _WidenedCells(cells, widths), tuple(merged.values())
@@ -268,10 +268,7 @@ def grade_mixes(trees: Trees, cells: MixedGrades) -> None:
 
 
 def grade_steps(trees: Trees, cells: MixedGrades) -> None:
-    """Grade the steps of judges in every mix of the other factors.
-
-    So the calls that they lack are noted.
-    """
+    """Grade the steps of judges in every mix of the other factors, to note the calls they lack."""
     judge = trees.get(FactorName.JUDGE)
     chains = [one for one in judge.members if isinstance(one, Coalition)] if judge else []
     mixes = list_unions(tree.edits for name, tree in trees.items() if name is not FactorName.JUDGE)
@@ -285,8 +282,8 @@ def grade_steps(trees: Trees, cells: MixedGrades) -> None:
 def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
     """Yield the trees as they are, then with edits merged.
 
-    First each judge's versions are one edit, then rubric and judge are one edit each. A merged edit
-    keeps its last bit, which stands for all bits of its width.
+    First each judge's versions become one edit, then rubric and judge become one edit each. A
+    merged edit keeps its last bit, which stands for all bits of its width.
     """
     yield trees, {}
     judge = trees.get(FactorName.JUDGE)
@@ -299,7 +296,7 @@ def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
         )
     edits = {name: tree.edits for name, tree in trees.items() if name in _MERGED}
     single = {name: Coalition((mask.bit_length() - 1,)) for name, mask in edits.items()}
-    # In the order of the factors, which the blocks number.
+    # In the order of the factors, which number the blocks.
     yield (
         {name: single.get(name, tree) for name, tree in trees.items()},
         {mask.bit_length() - 1: mask for mask in edits.values()},

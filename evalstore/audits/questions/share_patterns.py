@@ -1,8 +1,8 @@
-"""Remembers what came of questions by their answers, so that equal ones are attributed once.
+"""Remembers results of questions by their answers, so that equal ones are attributed once.
 
 Most questions of a run differ in few answers: which checks pass, which edited phrases are there.
 What is asked next depends on the answers so far and on nothing else, so all questions of a plan
-walk one tree, and a question that comes to its end is like the one that came there first.
+walk one tree, and a question that reaches a leaf has the same result as the first one there.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from evalstore.audits.questions.question_shares import QuestionShares
 from evalstore.audits.values import EditSource, FactorName, LineEffect
 from evalstore.model import RubricResult
 
-_KEPT_CHANGES = 1 << 10  # scores of many values give as many patterns, which need not all be held
+_KEPT_CHANGES = 1 << 10  # many-valued scores give many patterns, which need not all be kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributedChange:
-    """What came of a question: its shares, and what differs in it.
+    """The result of a question: its shares, and what differs in it.
 
-    `shares` is None where replay leaves an end of it unscored. `ends` are the results of all
-    samples under the rubrics of their own run, by run. `is_judged` says whether judges have a part
-    in its score, and `silent` are findings about its rubric that can move nothing. `whole` is the
-    cell of run B. `gaps` are the checks that had nothing to grade in one run alone: the shares are
-    those of the others, and `left_out` is what the change of the question loses without them. Where
-    no other check is left (`is_emptied`), nothing of the question is compared. `alike` and
-    `empty_checks` are what its cells found of that: which items act alike, and by sample which
-    checks are left out.
+    `shares` is None if replay leaves an end of it unscored. `ends` are the results of all samples
+    under the rubrics of their own run, by run. `is_judged` says whether judges are involved in its
+    score, and `silent` are findings about its rubric that can move nothing. `whole` is the cell of
+    run B. `gaps` are the checks that had nothing to grade in only one run: the shares are those of
+    the others, and `left_out` is what the change of the question loses without them. If no other
+    check is left (`is_emptied`), nothing about the question is compared. `alike` and `empty_checks`
+    are what its cells found: which items act alike, and by sample which checks are left out.
     """
 
     shares: QuestionShares | None
@@ -47,7 +46,7 @@ class AttributedChange:
     empty_checks: tuple[frozenset[str], ...]
 
     def prepare_cells(self, cells: MixedGrades) -> None:
-        """Let the cells of a question with equal answers show what those of the first one would."""
+        """Make the cells of a question show what those of an earlier one with equal answers do."""
         cells.left_out = self.empty_checks
         # What both runs are shown with is graded before it is known what acts alike.
         for mask in (0, self.whole):
@@ -66,7 +65,7 @@ class _AnswerStep:
 
 @dataclass(slots=True)
 class SharePatterns:
-    """What came of the questions so far, by their answers."""
+    """The results of the questions so far, by their answers."""
 
     _first: dict[Hashable, _AnswerStep] = field(default_factory=dict)
     _count: int = 0
@@ -74,10 +73,10 @@ class SharePatterns:
     def find_change(
         self, start: Hashable, cells: MixedGrades, attribute: Callable[[], AttributedChange]
     ) -> AttributedChange:
-        """Return what came of a question with equal answers, else what `attribute` computes.
+        """Return the result of a question with equal answers, else what `attribute` computes.
 
-        `start` is what questions have in common that are asked the same first. Nothing was asked of
-        `cells` yet.
+        `start` is what questions have in common that are asked the same first. Nothing has been
+        asked of `cells` yet.
         """
         key = start, cells.shape
         if (end := self._grade_to_end(key, cells)) is None:

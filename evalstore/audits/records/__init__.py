@@ -1,1 +1,1 @@
-"""Compares what two files recorded, and grades nothing: as a whole, and pair by pair."""
+"""Compares what two files recorded, as a whole and pair by pair, without grading anything."""

@@ -63,7 +63,7 @@ _Watch = Callable[[Iterable[BareRow]], Iterable[BareRow]]
 class RecordChange:
     """A mean over the pairs in either record.
 
-    `estimate` and `moves` say what its change shows of questions like these.
+    `estimate` and `moves` say what its change shows about questions like these.
     """
 
     a: Fraction
@@ -73,18 +73,18 @@ class RecordChange:
 
     @property
     def delta(self) -> Fraction:
-        """The mean of B less that of A."""
+        """The mean of B minus that of A."""
         return self.b - self.a
 
     @property
     def is_significant(self) -> bool:
-        """Whether it is more than chance gives."""
+        """Whether it is more than chance."""
         return self.estimate.conclusion is Conclusion.SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSeries:
-    """The pairs of one configuration, where a record holds several."""
+    """The pairs of one configuration, if a record has several."""
 
     name: str
     pairs: int
@@ -109,12 +109,12 @@ class RecordDifference:
 class RecordComparison:
     """Two records, paired by question and sample; a pair has a score in both.
 
-    `a` and `b` are all that either record scored. `only_a`, `only_b` and `unscored` are the answers
-    in no pair. `missing_b` of them are scored in A and missing in B: `lost_score` and `lost_passes`
-    are what A had for them. `contents` counts the pairs that differ in one of `CONTENTS`, where
-    both records have it. `ungraded` counts the answers of both records with a check that could not
-    be graded in one of them, `emptied` the pairs with one that had nothing to grade in one alone.
-    `names` are what both are called: A and B, or the configurations of one file.
+    `a` and `b` are everything that either record scored. `only_a`, `only_b` and `unscored` are the
+    answers without a pair. `missing_b` of them are scored in A and missing in B: `lost_score` and
+    `lost_passes` are what A had for them. `contents` counts the pairs that differ in one of
+    `CONTENTS`, if both records have it. `ungraded` counts the answers of both records with a check
+    that could not be graded in one of them, `emptied` the pairs with one that had nothing to grade
+    in only one. `names` are what both are called: A and B, or the configurations of one file.
     """
 
     a: RunSide
@@ -145,7 +145,7 @@ class RecordComparison:
 
 
 class _RecordRow(NamedTuple):
-    """What is compared of a row; of each content its hash, None where it is not recorded."""
+    """What is compared of a row; for each content its hash, None if it is not recorded."""
 
     score: Fraction | None
     passes: Fraction
@@ -159,7 +159,7 @@ class _RecordRow(NamedTuple):
 
     @property
     def points(self) -> Fraction:
-        """The score; 0 without one."""
+        """The score, or 0 if there is none."""
         return self.score or Fraction(0)
 
 
@@ -170,8 +170,8 @@ _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 def find_record_reason(path_a: Path, path_b: Path) -> str:
     """Return why two files can be compared only as they were recorded.
 
-    It is empty where they can be graded again. Outputs of other tools that stand beside a run of
-    evalstore are graded as that was. Raises `LoadError` for a file of no known format.
+    It is empty if they can be graded again. Outputs of other tools next to a run of evalstore are
+    graded as that was. Raises `LoadError` for a file of no known format.
     """
     paths = path_a, path_b
     shapes = [require_format(path) for path in paths]
@@ -195,10 +195,10 @@ def compare_records(
 ) -> RecordComparison:
     """Compare two files that carry scores: runs, results of other tools, or rows that no run names.
 
-    `watch` wraps the iteration over the rows of each, `choice` are the outputs that are wanted of a
-    file with several series (None: all, each series by itself), and `reason` says why nothing was
-    graded again. Raises `LoadError` for a file without scores, and `RefusedError` where one answer
-    stands twice, a score is not between 0 and 1, or no answer is scored in both.
+    `watch` wraps the iteration over the rows of each, `choice` selects outputs from a file with
+    several series (None: all, each series separately), and `reason` says why nothing was graded
+    again. Raises `LoadError` for a file without scores, and `RefusedError` if an answer occurs
+    twice, a score is not between 0 and 1, or no answer is scored in both.
     """
     opened = [open_record(path, choice) for path in (path_a, path_b)]
     return _compare_opened(opened, RECORD_NAMES, watch=watch, reason=reason)
@@ -207,11 +207,11 @@ def compare_records(
 def compare_configurations(
     path: Path, only: Mapping[str, str] | None = None, *, watch: _Watch = iter
 ) -> tuple[RecordComparison, ...]:
-    """Compare the configurations of one file, each with its baseline.
+    """Compare the configurations of one file, each with the baseline.
 
-    That is `without_skill`, else the first. `only` has the names that are wanted, as `SeriesFilter`
-    reads them. Raises `RefusedError` for a file that holds one configuration alone, and as
-    `compare_records` does.
+    That is `without_skill`, else the first. `only` has the names to compare, as `SeriesFilter`
+    reads them. Raises `RefusedError` for a file with a single configuration, and like
+    `compare_records`.
     """
     wanted = only or {}
     choice = SeriesFilter(wanted)
@@ -240,7 +240,7 @@ def compare_configurations(
 def _compare_opened(
     opened: Sequence[_Record], names: tuple[str, str], *, watch: _Watch, reason: str = ""
 ) -> RecordComparison:
-    """Compare two records that are open, and whose rows are read here."""
+    """Compare two open records, whose rows are read here."""
     runs = [run for run, _ in opened]
     a, b = (_index_rows(run, watch(found)) for run, found in opened)
     paired, a = _pair_by_input(a, b)
@@ -295,7 +295,7 @@ def _compare_opened(
 
 
 def _pair_by_input(a: _Rows, b: _Rows) -> tuple[dict[str, str], _Rows]:
-    """Return the ids of B of questions that ask the same under other ids in A.
+    """Return the ids in B of questions that ask the same under other ids in A.
 
     The rows of A by these ids come with them.
     """
@@ -306,9 +306,9 @@ def _pair_by_input(a: _Rows, b: _Rows) -> tuple[dict[str, str], _Rows]:
 
 
 def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries]:
-    """Yield the change of each configuration by itself, where a record holds several.
+    """Yield the change of each configuration by itself, if a record has several.
 
-    An id such as `1/with_skill` names its own.
+    An id such as `1/with_skill` names its configuration.
     """
     for name in dict.fromkeys(one.name for run in runs for one in run.series):
         found = [pair for key, pair in pairs.items() if key[0].endswith(f"/{name}")]
@@ -320,9 +320,9 @@ def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries
 
 
 def _list_notes(*runs: Run, names: tuple[str, str], reason: str) -> Iterator[str]:
-    """Yield why the records alone were compared, and what each file says of itself.
+    """Yield why only the records were compared, and what each file says about itself.
 
-    What a file contradicts is said, too.
+    Contradictions within a file are reported, too.
     """
     if reason:
         yield f"compared as recorded: {reason}"
@@ -337,7 +337,7 @@ def _list_notes(*runs: Run, names: tuple[str, str], reason: str) -> Iterator[str
 
 
 def _name_answer(key: _Key) -> str:
-    """Return the name of one answer: its question, and the sample where it is not the first."""
+    """Return the name of one answer: its question, and the sample unless it is the first."""
     id_, sample = key
     return f"{id_} (sample {sample + 1})" if sample else id_
 
@@ -395,7 +395,7 @@ def _name_checks(names: Iterable[str]) -> frozenset[str]:
 
 
 def _list_emptied(pairs: _Pairs, names: tuple[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield by run each check that had nothing to grade in it, where the other record graded it."""
+    """Yield by run each check that had nothing to grade there, while the other record graded it."""
     for old, new in pairs.values():
         yield from ((names[0], name) for name in sorted(old.empty & new.graded))
         yield from ((names[1], name) for name in sorted(new.empty & old.graded))
@@ -427,7 +427,7 @@ def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
 def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:
     """Whether B lacks an answer that it should have.
 
-    It need not have one to a question that its dataset may not have.
+    It need not answer a question that its dataset may not have.
     """
     datasets = [(run.dataset.digest, run.dataset.rows) for run in runs if run.dataset]
     is_one_dataset = len({*datasets}) < 2  # noqa: PLR2004  # two runs
@@ -474,7 +474,7 @@ def _list_differences(a: Run, b: Run) -> Iterator[RecordDifference]:
 def _index_names(run: Run, *, with_harness: bool) -> dict[str, dict[str, str]]:
     """Return what a record names.
 
-    By its name it has the versions of it, each with what tells its scoring apart.
+    For each name it has the versions, each with what distinguishes its scoring.
     """
     found: dict[str, dict[str, str]] = {"model": {run.model: run.model}} if run.model else {}
     for used in (*filter(None, [run.dataset]), *run.rubrics, *run.judges):

@@ -29,7 +29,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.remote import find_commit_pages
 from evalstore.text import make_excerpt, suggest_known
 
-# Questions whose edits are named, those that moved most: of each an audit holds all it has.
+# Questions whose edits are named, the most moved ones: an audit keeps everything about each.
 _MOST_MOVED = 1_000
 _GRADERS = ("rubric/", "judge/", "dataset/")
 
@@ -37,7 +37,7 @@ Edits = tuple[tuple[EditSource, LineEffect], ...]
 
 
 class RowPair(NamedTuple):
-    """The outputs of run A and of run B to one question, or of one sample of it.
+    """The outputs of run A and of run B to one question, or one sample of each.
 
     They are under the name that B has for it.
     """
@@ -47,13 +47,13 @@ class RowPair(NamedTuple):
 
     @property
     def change(self) -> Fraction:
-        """How far the score moved; 0 where one of them has none."""
+        """How far the score moved; 0 if one of them has none."""
         old, new = self.a.score, self.b.score
         return Fraction(0) if old is None or new is None else new - old
 
     @property
     def turn(self) -> int:
-        """-1 where B does not pass what A passed, 1 the other way round, else 0."""
+        """-1 if B fails what A passed, 1 the other way round, else 0."""
         old, new = (row.verdict is Verdict.PASS for row in self)
         return new - old
 
@@ -61,14 +61,14 @@ class RowPair(NamedTuple):
     def rank(self) -> tuple[int, Fraction]:
         """What pairs are sorted by.
 
-        First come verdicts that were lost, then scores that fell, the furthest first.
+        Lost verdicts come first, then scores that fell, furthest first.
         """
         return self.turn, self.change
 
     def list_checks(self) -> Iterator[tuple[str, CheckResult | None, CheckResult | None]]:
-        """Yield the checks of either run with what both said of it.
+        """Yield the checks of either run with what both said.
 
-        Those with another result come first.
+        Checks whose result changed come first.
         """
         old, new = ({check.id: check for check in row.checks} for row in self)
         found = [(id_, old.get(id_), new.get(id_)) for id_ in {**old, **new}]
@@ -76,7 +76,7 @@ class RowPair(NamedTuple):
 
 
 def has_moved(old: CheckResult | None, new: CheckResult | None) -> bool:
-    """Whether a check has another score or verdict, or is in one of two runs alone."""
+    """Whether a check's score or verdict changed, or only one of two runs has the check."""
     if old is None or new is None:
         return True
     return (old.score, old.verdict) != (new.score, new.verdict)
@@ -86,9 +86,9 @@ def has_moved(old: CheckResult | None, new: CheckResult | None) -> bool:
 class PairReader:
     """Two records compared, and their pairs, read once.
 
-    The row of a run waits in memory for that of the other. `edits` are those behind a question,
-    where an audit of both runs names them; `gap` says why it names none. `commits` is where the
-    pages of commits begin, empty where the host of the remote is not known.
+    The row of one run waits in memory for that of the other. `edits` are those behind a question,
+    if an audit of both runs names them; `gap` says why it names none. `commits` is the beginning of
+    the addresses of commit pages, empty if the remote's host is not known.
     """
 
     comparison: RecordComparison
@@ -111,7 +111,7 @@ class PairReader:
 class RunPairs:
     """Two records compared, with those of their `found` pairs that regressed most.
 
-    `edits` and `gap` are as a reader's.
+    `edits` and `gap` are as in a reader.
     """
 
     comparison: RecordComparison
@@ -147,7 +147,7 @@ def keep_regressed(reader: PairReader, limit: int | None, question: str | None =
 def _match_rows(
     a: Iterable[BareRow], b: Iterable[BareRow], names: Mapping[str, str]
 ) -> Iterator[RowPair]:
-    """Yield pairs as they are complete; `names` are those that questions of A have in B."""
+    """Yield pairs as they become complete; `names` are B's names for questions of A."""
     sides = iter(a), iter(b)
     waiting: tuple[dict[tuple[str, int], GradedRow], dict[tuple[str, int], GradedRow]] = {}, {}
     open_sides = [0, 1]
@@ -182,7 +182,7 @@ def read_pairs(path_a: Path, path_b: Path, choice: SeriesFilter | None = None) -
 
 
 def add_edits(reader: PairReader, path_a: Path, path_b: Path, store: ArtifactStore) -> None:
-    """Name the edits behind each question that they moved, or say why none is named.
+    """Name the edits that moved each question, or say why none is named.
 
     No judge is asked anything.
     """

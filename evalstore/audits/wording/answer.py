@@ -1,7 +1,7 @@
 """Answers whether the outputs are better, and says what would tell; pure.
 
-The answer takes the strongest of three claims: of the mean, of the verdicts, of the typical
-question. Chance is said only where none of them holds.
+The answer takes the strongest of three claims: about the mean, the verdicts, or the typical
+question. Chance is mentioned only if none of them holds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from evalstore.audits.wording.points import join_phrases
 from evalstore.statistics import FEWEST_ANCHORS, Conclusion
 from evalstore.text import count_noun, make_excerpt
 
-_MANY = 100_000  # questions: beyond these nobody asks so many
+_MANY = 100_000  # questions: nobody asks more than this
 
 
 def _ask_better(a: RunSide, b: RunSide) -> str:
@@ -54,7 +54,7 @@ def _ask_better(a: RunSide, b: RunSide) -> str:
 def write_answer(audit: Audit) -> str:
     """Return whether the outputs are better, as far as these questions tell.
 
-    It says what would tell it.
+    If they cannot tell, it says what would.
     """
     question = _ask_better(audit.a, audit.b)
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
@@ -65,9 +65,9 @@ def write_answer(audit: Audit) -> str:
 
 
 def describe_assumption(audit: Audit) -> str:
-    """Return what is taken for granted of the service behind the judges.
+    """Return what is assumed about the service behind the judges.
 
-    It has the price of knowing it. Empty where nothing rests on it: no outputs changed, and no edit
+    It has the price of knowing. It is empty if nothing rests on it: no outputs changed, and no edit
     of a judge is more than noise.
     """
     found = audit.assumption
@@ -120,7 +120,7 @@ def _word_answer(audit: Audit) -> str:
             f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under "
             "B's"
         )
-    # A mean that is next to nothing is said before how many questions moved so little.
+    # A mean close to nothing is mentioned before how many questions moved so little.
     if factor.conclusion is Conclusion.BOUNDED_NULL and not _turns_verdicts(factor):
         moves = f", although {claims[0].words}" if claims else ""
         return f"About the same: {describe_own_gain(factor)}{moves}"
@@ -144,7 +144,7 @@ def _word_claims(claims: Sequence[OutputClaim]) -> str:
 
 
 def _word_same_outputs(audit: Audit) -> str:
-    """Return that the outputs are the same: of how many questions, where some were not compared."""
+    """Return that the outputs are the same, and on how many questions if some were not compared."""
     if not audit.common:
         return "No question is compared"
     if len(audit.input_changed) == audit.common:
@@ -168,7 +168,7 @@ def _word_same_outputs(audit: Audit) -> str:
 def _word_changed_questions(audit: Audit) -> str:
     """Return that no question was asked twice.
 
-    So nothing tells its edit from what answered it.
+    So nothing separates its edit from what answered it.
     """
     edits = audit.input_edits
     count = (
@@ -183,7 +183,7 @@ def _word_changed_questions(audit: Audit) -> str:
 
 
 def _word_doubt(audit: Audit, factor: Factor) -> str:
-    """Return that so few questions cannot tell whether outputs are better, and how many would."""
+    """Return that so few questions cannot tell if outputs are better, and how many could."""
     asked = count_noun(factor.anchors or audit.common, "question")
     if factor.anchors:
         calls = (

@@ -1,6 +1,6 @@
 """Names the factors of an audit, and says what moved beneath each of them; pure.
 
-Factors that cannot be told apart are named jointly.
+Factors that cannot be separated are named jointly.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def describe_noise(reach: float) -> str:
 
 
 def describe_least(effect: float, digits: int) -> str:
-    """Return which changes of a mean some questions show.
+    """Return which changes of a mean some questions can show.
 
-    They show none where the smallest were beyond 100 points.
+    They show none if the smallest would exceed 100 points.
     """
     if effect >= 1:
         return "are too few to show any change"
@@ -52,12 +52,12 @@ def describe_least(effect: float, digits: int) -> str:
 
 
 def has_other_prompt(a: RunSide | Run, b: RunSide | Run) -> bool:
-    """Whether two runs name two prompts."""
+    """Whether two runs name different prompts."""
     return bool(a.prompt and b.prompt) and a.prompt != b.prompt
 
 
 def name_prompt(prompt: str) -> str:
-    """Return the name of a prompt in a sentence: `prompt 2`, and one of several words in quotes."""
+    """Return the name of a prompt in a sentence: `prompt 2`; several words are in quotes."""
     shown = make_excerpt(prompt, NAME_WIDTH)
     if prompt.lower().startswith("prompt"):
         return shown
@@ -65,7 +65,7 @@ def name_prompt(prompt: str) -> str:
 
 
 def describe_turned(found: MoveCounts) -> str:
-    """Return how many verdicts turned, and which way, the most first."""
+    """Return how many verdicts turned, and which way, larger number first."""
     noun = "verdicts" if found.units == found.questions else "groups"
     counts = sorted([(found.falls, "to fail"), (found.rises, "to pass")], reverse=True)
     (first, way), (other, other_way) = counts
@@ -74,7 +74,7 @@ def describe_turned(found: MoveCounts) -> str:
 
 
 def describe_moves(found: MoveCounts) -> str:
-    """Return how many questions, or groups, moved, and which way, the most first."""
+    """Return how many questions, or groups, moved, and which way, larger number first."""
     noun = "" if found.units == found.questions else " groups"
     counts = sorted([(found.falls, "fell"), (found.rises, "rose")], reverse=True)
     (first, way), (other, other_way) = counts
@@ -84,9 +84,9 @@ def describe_moves(found: MoveCounts) -> str:
 
 
 def describe_shown(verdicts: MoveCounts | None, typical: MoveCounts | None) -> str:
-    """Return what is more than chance of a change whose mean may be chance.
+    """Return what is more than chance in a change whose mean may be chance.
 
-    It is empty where nothing is.
+    It is empty if nothing is.
     """
     if verdicts and verdicts.direction:
         return describe_turned(verdicts)
@@ -104,7 +104,7 @@ def name_change(audit: Audit, model: str, prompt: str, outputs: str) -> str:
 
 
 def describe_cancelled(causes: Sequence[Cause]) -> str:
-    """Return what some edits gave and others took, where most of it cancels out; else empty."""
+    """Return what some edits gave and others took, if most of it cancels out; else empty."""
     for effects, of_what in (
         ([one.share for one in causes], ""),
         ([one.passes for one in causes], " of passes"),
@@ -120,7 +120,7 @@ def describe_cancelled(causes: Sequence[Cause]) -> str:
 def describe_people(factor: Factor) -> str:
     """Return who made the edits that moved something.
 
-    It does so where that is one person or a few and all are known.
+    It is empty unless they are one person or a few, and all are known.
     """
     causes = [one for one in factor.causes if one.share or one.passes]
     origins = [one.source.origin for one in sorted(causes, key=lambda one: -abs(one.share))]
@@ -137,7 +137,7 @@ def describe_people(factor: Factor) -> str:
 
 
 def name_factor(factor: Factor) -> str:
-    """Name a factor's members, jointly where they cannot be told apart."""
+    """Name a factor's members, jointly if they cannot be separated."""
     name = join_phrases([_word_name(one, factor) for one in sort_joint(factor.members)])
     return f"{name} together" if len(factor.members) > 1 else name
 
@@ -159,7 +159,7 @@ def name_subject(name: FactorName, factor: Factor) -> str:
 
 
 def name_own(audit: Audit) -> str:
-    """Return whose the own share is: the outputs' alone only where nothing else of it moved."""
+    """Return whose the own share is: the outputs' alone only if nothing else in it moved."""
     changed = {one for factor in audit.factors if factor.changed for one in factor.members}
     names = (
         (FactorName.OUTPUTS in changed, "the outputs"),
@@ -170,5 +170,5 @@ def name_own(audit: Audit) -> str:
 
 
 def sort_joint(names: Sequence[FactorName]) -> list[FactorName]:
-    """Return the names of a factor's members, the service behind the judges last."""
+    """Return the names of a factor's members, the judge service last."""
     return sorted(names, key=lambda name: name is FactorName.JUDGE_SERVICE)

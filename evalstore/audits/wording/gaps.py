@@ -1,4 +1,4 @@
-"""Says what an audit could not compare, or pairs in another way than by id; pure."""
+"""Says what an audit could not compare, or did not pair by id; pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN_RENAMES = 5
 def describe_unscored(audit: Audit) -> str:
     """Return which runs have no score of their own, and what was not graded.
 
-    It is empty where both have one.
+    It is empty if both have one.
     """
     sides = (("A", audit.a), ("B", audit.b))
     return join_phrases(
@@ -32,9 +32,9 @@ def describe_unscored(audit: Audit) -> str:
 
 
 def describe_selection(found: OutputLikeness) -> str:
-    """Return that only failures were asked again, which is no evidence.
+    """Return that only failures were asked again, which proves nothing.
 
-    It is empty where that is not so.
+    It is empty if that is not the case.
     """
     if not found.is_selection:
         return ""
@@ -45,15 +45,15 @@ def describe_selection(found: OutputLikeness) -> str:
 
 
 def has_much_emptied(audit: Audit, most: Fraction = MAX_UNGRADED) -> bool:
-    """Whether so much had nothing to grade that nothing can be said of outputs.
+    """Whether so much had nothing to grade that nothing can be said about outputs.
 
-    That is checks in one run alone, on many questions.
+    That is checks in only one run, on many questions.
     """
     return len(audit.lines.emptied) > most * audit.b.questions
 
 
 def describe_pairs(pairs: PairsByInput) -> Iterator[str]:
-    """Yield how many questions are paired by what they ask, with an example, where some are."""
+    """Yield how many questions are paired by what they ask, with an example, if any are."""
     for old, new in [*pairs.ids.items()][:1]:
         a, b = make_excerpt(old, NAME_WIDTH), make_excerpt(new, NAME_WIDTH)
         are = "question is" if pairs.count == 1 else "questions are"
@@ -61,9 +61,9 @@ def describe_pairs(pairs: PairsByInput) -> Iterator[str]:
 
 
 def describe_renames(dataset: str, pairs: PairsByInput) -> str:
-    """Return what to write so that the pairs are declared.
+    """Return what to write to declare the pairs.
 
-    Where an id means two questions, it says why that cannot be.
+    If an id means two questions, it says why that is impossible.
     """
     names, taken = pairs.renames, pairs.count - len(pairs.renames)
     shown = [

@@ -1,6 +1,6 @@
-"""Lists what may be claimed of outputs, the strongest claim first; pure.
+"""Lists what may be claimed about outputs, strongest claim first; pure.
 
-It is claimed of the mean, of the verdicts, or of the typical question.
+Claims are about the mean, the verdicts, or the typical question.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from evalstore.audits.wording.factors import describe_moves, describe_turned, na
 from evalstore.audits.wording.points import format_points, format_size
 from evalstore.statistics import Conclusion
 
-_WIDE = Fraction(1, 2)  # of the larger: rubrics that far apart are said
+_WIDE = Fraction(1, 2)  # of the larger: from this difference on, both rubrics are mentioned
 
 
 class OutputClaim(NamedTuple):
-    """What is claimed of outputs: its direction, and the words of it.
+    """A claim about outputs: its direction, and its words.
 
-    `answer` is it alone, `words` what goes beside a stronger one.
+    `answer` is the claim alone, `words` what goes next to a stronger one.
     """
 
     direction: int
@@ -35,9 +35,9 @@ class OutputClaim(NamedTuple):
 
 
 def list_claims(factor: Factor) -> Iterator[OutputClaim]:
-    """Yield what may be claimed of a factor, the strongest first.
+    """Yield what may be claimed about a factor, strongest first.
 
-    It is claimed of its mean, its verdicts, or its typical question.
+    Claims are about its mean, its verdicts, or its typical question.
     """
     if factor.conclusion is Conclusion.SIGNIFICANT:
         gain = describe_own_gain(factor)
@@ -61,7 +61,7 @@ def list_opposed_claims(factor: Factor) -> list[OutputClaim]:
 
 
 def _word_mean_of_others(factor: Factor) -> str:
-    """Return where a mean of other questions could lie, in whole points."""
+    """Return where the mean of other questions could be, in whole points."""
     if factor.ci is None:
         return ""
     low, high = floor(factor.ci[0] * 100), ceil(factor.ci[1] * 100)
@@ -70,7 +70,7 @@ def _word_mean_of_others(factor: Factor) -> str:
 
 
 def describe_own_gain(factor: Factor) -> str:
-    """Return what the outputs of a factor gained or lost, with its interval where it has one."""
+    """Return what the outputs of a factor gained or lost, with its interval if it has one."""
     return f"its outputs {describe_gain(factor.share)} points{_word_span(factor)}"
 
 
@@ -90,7 +90,7 @@ def _word_span(factor: Factor) -> str:
 def describe_by_rubric(audit: Audit) -> str:
     """Return what the own share is under each rubric.
 
-    It does so where that differs by more than half of the larger.
+    It is empty unless the two differ by more than half of the larger.
     """
     own, factors = audit.own, audit.factors
     if (

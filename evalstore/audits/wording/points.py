@@ -8,26 +8,26 @@ from fractions import Fraction
 
 from evalstore.text import make_excerpt
 
-_NOTHING = 1e-12  # what is left of a float where nothing is
-# Where a claim ends, and not where the doubt about it begins.
+_NOTHING = 1e-12  # the float residue that counts as nothing
+# The end of a claim, unless a doubt about it follows.
 _CLAIM_END = re.compile(r"[,;] (?!which|within|although|estimated|a bounded|could be|if )")
 
 
 def format_points(share: Fraction | float) -> str:
     """Format a share of the score in points of a hundred, with sign.
 
-    Only what is nothing at all has no sign.
+    Only exactly nothing has no sign.
     """
     return f"{float(share) * 100:+.2f}" if abs(float(share)) > _NOTHING else "0.00"
 
 
 def format_change(old: Fraction | None, new: Fraction | None) -> str:
-    """Format the change of a score in points; `-` where one of both is unknown."""
+    """Format the change of a score in points; `-` if either is unknown."""
     return "-" if old is None or new is None else format_points(new - old)
 
 
 def format_size(share: Fraction | float) -> str:
-    """Format how large a share is, in points; what is not nothing is never said to be 0.00."""
+    """Format the size of a share, in points; anything but nothing is never shown as 0.00."""
     text = f"{abs(float(share)) * 100:.2f}"
     return "less than 0.01" if text == "0.00" and share else text
 
@@ -35,7 +35,7 @@ def format_size(share: Fraction | float) -> str:
 def shorten_claims(text: str, limit: int) -> str:
     """Return a sentence of several claims, shortened to whole ones.
 
-    None is shown without the doubt about it.
+    No claim is shown without the doubt about it.
     """
     if len(text) <= limit:
         return text

@@ -1,7 +1,7 @@
-"""Says in a sentence what moved a score, the largest share first; pure.
+"""Says in a sentence what moved a score, largest share first; pure.
 
-The sentence says no more than the table: outputs are better or worse only where the table calls
-them significant, and only what was graded again is exact.
+The sentence claims no more than the table: outputs are better or worse only if the table calls them
+significant, and only what was graded again is exact.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def write_sentence(audit: Audit) -> str:
 
 
 def _word_unmeasured(audit: Audit) -> str:
-    """Return that the noise of an edited judge was never measured, with the command.
+    """Return that the noise of an edited judge was never measured, with the command to do so.
 
-    It is empty where it was.
+    It is empty if it was.
     """
     judging = (one for one in audit.factors if FactorName.JUDGE in one.members)
     edited = [one for one in judging if (one.share or one.flipped) and one.noise is None]
@@ -74,10 +74,7 @@ def _word_unmeasured(audit: Audit) -> str:
 
 
 def _name_changed_questions(audit: Audit) -> str:
-    """Return what moved the questions that were asked differently.
-
-    That is their edit, and who answered them.
-    """
+    """Return what moved the questions that were asked differently: their edit, and who answered."""
     is_blank = audit.input_edits.white_space == len(audit.input_changed)
     edit = f"{FACTOR_PHRASES[FactorName.INPUT]}{' (white space alone)' if is_blank else ''}"
     who = name_change(audit, "another model", "another prompt", "new outputs")
@@ -85,9 +82,9 @@ def _name_changed_questions(audit: Audit) -> str:
 
 
 def _word_price(audit: Audit) -> str:
-    """Return what would grade shares that their anchors cannot tell apart.
+    """Return what would grade shares that their anchors cannot separate.
 
-    It is empty where they can, or where nothing would.
+    It is empty if they can, or if nothing would.
     """
     has_doubt = any(
         one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors
@@ -133,7 +130,7 @@ def _word_change_of(factor: Factor) -> str:
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:
-    """Return `a, b, and c`, and `a, and b` where one of two has a comma or an `and` of its own."""
+    """Return `a, b, and c`, or `a, and b` if one of two contains a comma or an `and`."""
     is_long = any(", " in clause or " and " in clause for clause in clauses)
     return (
         ", and ".join(clauses) if len(clauses) == len("ab") and is_long else join_phrases(clauses)
@@ -142,14 +139,15 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    # No better and worse under one rubric alone, by some of the checks, or of a selection.
+    # Outputs are not called better or worse under one rubric alone, by some of the checks, or for a
+    # selection.
     is_told = not (
         describe_by_rubric(audit) or has_much_emptied(audit) or audit.outputs.is_selection
     )
     word = partial(_word_factor, audit=audit, is_told=is_told)
     parts = [(one.share, word(one)) for one in audit.factors if one.share]
     parts += _word_lines(audit.lines)
-    # What moved the score in the direction of the whole comes first, the largest first.
+    # What moved the score in the direction of the whole comes first, largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
     return (text for _, text in parts)
 
@@ -177,7 +175,7 @@ def _word_factor(factor: Factor, audit: Audit, *, is_told: bool) -> str:
         )
     if factor.noise is not None:
         return f"{name} {describe_gain(factor.share)}, within {describe_noise(factor.noise)}"
-    # Outputs of which another claim says the opposite are not called better or worse, either.
+    # Outputs are not called better or worse, either, if another claim says the opposite.
     others = [one.words for one in list_opposed_claims(factor)]
     if names == [FactorName.OUTPUTS] and is_told and not others:
         name = _OUTPUTS[factor.share > 0]
@@ -190,7 +188,7 @@ def _word_factor(factor: Factor, audit: Audit, *, is_told: bool) -> str:
 
 
 def _name_doubt(factor: Factor) -> str:
-    """Return what else than a factor it may have been.
+    """Return what other than a factor may have caused a change.
 
     That is chance, or the other part of what was estimated.
     """
@@ -214,7 +212,7 @@ def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
 
 
 def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
-    """Yield for each line that has questions behind it which they are."""
+    """Yield which questions are behind each line that has any."""
     mix = lines.questions
     others = ((mix.added, "added question"), (mix.removed, "removed question"))
     counts = [count_noun(len(ids), noun) for ids, noun in others if ids]
@@ -239,10 +237,9 @@ def _word_silence(lines: Lines) -> str:
 
 
 def _describe_flips(audit: Audit) -> str:
-    """Return the verdicts that factors without a share had a part in.
+    """Return the verdicts in which factors without a share had a part.
 
-    All that had one are named; it is empty where there are none. Whoever turned the most comes
-    first.
+    All that had a part are named, whoever turned most first; it is empty if there are none.
     """
     flips = audit.flips
     silent = [factor.name for factor in audit.factors if factor.flipped and not factor.share]
