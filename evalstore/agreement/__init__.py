@@ -1,4 +1,4 @@
-"""Measures how well a judge agrees with people, with itself and with its old words."""
+"""Measures how well a judge agrees with people, with itself and with its old wording."""
 
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ __all__ = [
     "order_for_labels",
 ]
 
-# Half a second of modules, of which a command wants one name or two.
+# Half a second of modules, of which a command needs one or two names.
 __getattr__ = import_lazily(
     __name__,
     {

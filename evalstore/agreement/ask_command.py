@@ -1,4 +1,4 @@
-"""Writes the command that asks judges about an edit that only their replies can settle."""
+"""Builds the command that asks judges about an edit that only their replies can settle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 def suggest_ask_command(diff: Diff, directory: Path) -> str:
     """Return the command for a comparison and a run below `directory`; empty if nothing is asked.
 
-    Without a run that has the artifact, RUN stands for one.
+    Without a run that used the artifact, the command says RUN.
     """
     if diff.new.ref is None or not any(finding.can_be_asked for finding in diff.findings):
         return ""
@@ -31,7 +31,7 @@ def suggest_ask_command(diff: Diff, directory: Path) -> str:
 
 
 def _find_newest_run(directory: Path, name: str) -> Run | None:
-    """Return the run that was made last of those below the folder of runs that used an artifact."""
+    """Return the newest run below the runs folder that used an artifact."""
     from evalstore.runs import Run
     from evalstore.runs.run_names import RUNS_FOLDER
     from evalstore.runs.run_search import find_run_time, iterate_runs

@@ -25,7 +25,7 @@ from evalstore.statistics import (
 )
 from evalstore.versions import Bump
 
-_FLIP_LIMIT = 100  # reports show the first; the counts have all
+_FLIP_LIMIT = 100  # reports show the first; the counts include all
 
 
 class Judgement(NamedTuple):
@@ -40,7 +40,7 @@ class Judgement(NamedTuple):
 
 
 class JudgementPair(NamedTuple):
-    """An output under both models: its question, the check (empty of labelled rows), the label."""
+    """An output under both models: its question, check (empty for labelled rows) and label."""
 
     id: str
     check: str
@@ -78,14 +78,14 @@ class ShiftTally:
     moves: ShareMoves = field(default_factory=ShareMoves)
 
     def add(self, old: Fraction, new: Fraction, group: str) -> None:
-        """Add what both models give; what is of one question or group is one unit."""
+        """Add what both models give; everything from one question or group is one unit."""
         self.old.add(old)
         self.new.add(new)
         self.units.add_question(group)
         self.moves.add(new - old, group)
 
     def summarize(self) -> MeanShift | None:
-        """Return the shift; None of nothing."""
+        """Return the shift; None if there is nothing."""
         old, new = self.old.compute_mean(), self.new.compute_mean()
         if old is None or new is None:
             return None
@@ -97,10 +97,10 @@ class ShiftTally:
 class ComparedJudgements:
     """What both models say about the same outputs.
 
-    `verdicts` has the old one's as labels and the new one's as verdicts.
+    `verdicts` has the old model's verdicts as labels and the new one's as verdicts.
 
-    `unjudged` counts the outputs of which one has none; they are in no number. `scores` is None
-    where a model gave verdicts only. `flips` are the first outputs with another verdict.
+    `unjudged` counts the outputs for which a model has no verdict; they are in no number. `scores`
+    is None if a model gave verdicts only. `flips` are the first outputs whose verdict changed.
     """
 
     verdicts: Confusion
@@ -125,7 +125,7 @@ class PairTally:
     first_failure: str = ""
 
     def add(self, pair: JudgementPair, group: str) -> None:
-        """Count one pair; what is of one question or group is one unit."""
+        """Count one pair; everything from one question or group is one unit."""
         old, new = pair.old, pair.new
         if not pair.is_judged:
             self.unjudged += 1
@@ -166,10 +166,10 @@ class PairTally:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSides:
-    """Both models on the labelled rows, and the run's pass rate without each one's errors.
+    """Both models on the labelled rows, and the run's pass rate without the errors of each.
 
-    `problem` says why there is no corrected pass rate of a run; it is empty where there is, or
-    where there is no run.
+    `problem` says why a run has no corrected pass rate; it is empty if it has one, or if there is
+    no run.
     """
 
     old: Agreement
@@ -192,7 +192,7 @@ class LabelledSides:
 
 @dataclass(frozen=True, slots=True)
 class RunShift:
-    """The new model's shifts of a run's mean score and pass rate; None without any score."""
+    """The new model's shifts of a run's mean score and pass rate; None if nothing has a score."""
 
     run: str
     scores: MeanShift | None
@@ -204,9 +204,9 @@ class JudgeReplacement:
     """What another model does to the verdicts of a judge, and the file that it gets.
 
     `judgements` are of the run's outputs, else of the labelled rows. `retires` is the day on which
-    the endpoint switches the new model off, where it says so. `required_bump` and `next_version`
-    are those of the file, None for a judge that was never released. `written` is the file, None
-    where nothing was written.
+    the endpoint switches the new model off, if it says so. `required_bump` and `next_version` are
+    those of the file, None for a judge that was never released. `written` is the file, None if
+    nothing was written.
     """
 
     judge: UsedArtifact

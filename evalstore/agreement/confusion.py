@@ -1,7 +1,7 @@
 """The confusion matrix of a judge and people: rates, kappa, the constant baseline; pure.
 
-Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a
-count of 0 leaves undefined is None, never a number.
+Rates and kappa are exact fractions; intervals need a square root and are floats. What a count of 0
+leaves undefined is None, never a number.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from evalstore.model import CheckResult, Verdict
 from evalstore.runs import UsedArtifact
 from evalstore.statistics import ChangeEstimate, Conclusion, Interval, Rate, estimate_change
 
-# Reports show the first cases; the counts have all rows.
+# Reports show the first cases; the counts include all rows.
 _CASE_LIMIT = 100
 _MOST_UNJUDGED = Fraction(2, 100)
-# label, verdict -> the count; "true" is a judge that agrees with the label.
+# label, verdict -> the count; "true" means that the judge agrees with the label.
 COUNT_NAMES = {
     (Verdict.PASS, Verdict.PASS): "true_pass",
     (Verdict.PASS, Verdict.FAIL): "false_fail",
@@ -56,30 +56,30 @@ class Confusion:
 
     @property
     def apart(self) -> int:
-        """On how many outputs the judge and the label differ."""
+        """On how many outputs the judge and the label disagree."""
         return self.false_fail + self.false_pass
 
     @property
     def tpr(self) -> Rate:
-        """Of the truly good outputs, those that the judge passes."""
+        """The share of truly good outputs that the judge passes."""
         return Rate(self.true_pass, self.good)
 
     @property
     def tnr(self) -> Rate:
-        """Of the truly bad outputs, those that the judge fails."""
+        """The share of truly bad outputs that the judge fails."""
         return Rate(self.true_fail, self.bad)
 
     @property
     def accuracy(self) -> Rate:
-        """Of all outputs, those on which the judge and the label agree."""
+        """The share of outputs on which the judge and the label agree."""
         return Rate(self.true_pass + self.true_fail, self.rows)
 
     @property
     def kappa(self) -> Fraction | None:
         """Cohen's kappa: the agreement beyond chance, as a share of what chance leaves open.
 
-        None without rows, and where chance leaves nothing open because all labels and verdicts are
-        the same.
+        None without rows, and if chance leaves nothing open because all labels and verdicts are the
+        same.
         """
         by_chance = self._by_chance
         open_ = self.rows**2 - by_chance
@@ -87,13 +87,13 @@ class Confusion:
 
     @property
     def _by_chance(self) -> int:
-        """How often both agree by chance (Cohen 1960), times the rows squared: a whole number."""
+        """How often both agree by chance (Cohen 1960), times the rows squared: an integer."""
         passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
         return self.good * passed + self.bad * failed
 
     @property
     def kappa_interval(self) -> Interval | None:
-        """The 95 % interval of kappa: the agreement's, with chance taken as it is (Cohen 1960)."""
+        """The 95 % interval of kappa: the agreement's, taking chance as given (Cohen 1960)."""
         by_chance, agreement = self._by_chance, self.accuracy.interval
         open_ = self.rows**2 - by_chance
         if not open_ or agreement is None:
@@ -103,7 +103,7 @@ class Confusion:
 
     @property
     def constant(self) -> Verdict:
-        """The answer that is right most often when it is always given; `pass` where both are."""
+        """The constant answer that is right most often; `pass` if both are right equally often."""
         return Verdict.PASS if self.good >= self.bad else Verdict.FAIL
 
     @property
@@ -118,7 +118,7 @@ class Confusion:
 
     @property
     def advantage(self) -> ChangeEstimate:
-        """What these rows say about the judge against the constant, on other rows like them."""
+        """What these rows show about the judge against the constant, on other rows like them."""
         is_pass = self.constant is Verdict.PASS
         won, lost = (
             (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)
@@ -148,11 +148,11 @@ class LabelledCase:
 class Agreement:
     """The result of measuring a judge on labelled rows, and the entries that its file gets.
 
-    `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts,
+    `read` counts the verdicts that were in the labels, `unjudged` the rows that no number counts;
     `engines` are the models that answered. `apart` and `left_out` are the first rows on which judge
-    and label differ, and the first without a verdict. `retires` is the day on which the endpoint
-    switches the judge's model off, where it says so. An entry that is None is not in the file
-    afterwards; `written` is the file, None where nothing was written.
+    and label disagree, and the first without a verdict. `retires` is the day on which the endpoint
+    switches the judge's model off, if it says so. An entry that is None is not in the file
+    afterwards; `written` is the file, None if nothing was written.
     """
 
     judge: UsedArtifact
@@ -174,7 +174,7 @@ class Agreement:
 
     @property
     def misses_many(self) -> bool:
-        """Whether so many rows could not be judged that the others say little of the judge."""
+        """Whether so many rows could not be judged that the others say little about the judge."""
         return self.unjudged > _MOST_UNJUDGED * (self.unjudged + self.confusion.rows)
 
 

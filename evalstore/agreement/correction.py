@@ -21,7 +21,7 @@ from evalstore.scoring.job import ScoringJob
 from evalstore.statistics import Rate, ShareMoves, UnitTotals, correct_share
 from evalstore.text import add_article, make_excerpt
 
-# No validation claims more: nobody labels more, and a larger number has no float.
+# No validation claims more: nobody labels more, and a larger number does not fit a float.
 _MOST_ROWS = 1 << 30
 _HINT = (
     "evalstore judge validate measures a judge with labelled rows, and writes its rates into its "
@@ -31,7 +31,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeRates:
-    """How often a judge is right about good and bad outputs, and the models measured.
+    """How often a judge is right about good and bad outputs, and the measured models.
 
     None means any model.
     """
@@ -42,7 +42,7 @@ class JudgeRates:
 
 
 def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
-    """Return why a check's verdict is not its judge's verdict at `threshold`; empty where it is."""
+    """Return why a check's verdict is not its judge's verdict at `threshold`; empty if it is."""
     parts = {
         "jury": "several judges decide it",
         "each": "it is made of statements, each judged by itself",
@@ -55,7 +55,7 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
     if check.negate:
         found.append("its verdict is negated")
     own = JUDGED_THRESHOLD if check.threshold is None else check.threshold
-    # A binary judge gives 0 or 1, of which every threshold makes the same verdicts.
+    # A binary judge gives 0 or 1, from which every threshold makes the same verdicts.
     if own != threshold and judge.value.get("score_type") != ScoreType.BINARY:
         found.append(
             f"it passes from {float(100 * own):g} on, and the judge was measured at "
@@ -65,7 +65,7 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
 
 
 def read_rates(judge: Artifact) -> JudgeRates | str:
-    """Return the rates in a judge's validation, or why it has none that can be counted on."""
+    """Return the rates in a judge's validation, or why it has none to rely on."""
     block = get_mapping(judge.value, "validation")
     numbers = {key: block.get(key) for key in ("tpr", "tnr", "sample_size", "sample_good")}
     if numbers["tpr"] is None or numbers["tnr"] is None:
@@ -96,7 +96,7 @@ def read_rates(judge: Artifact) -> JudgeRates | str:
 
 
 def _count_rates(numbers: Mapping[str, Any]) -> tuple[Rate, Rate] | None:
-    """Return the counts behind two rounded rates; None where none fit."""
+    """Return the counts behind two rounded rates; None if none fit."""
     size, good = numbers["sample_size"], numbers["sample_good"]
     if type(size) is not int or type(good) is not int or not 0 < good < size <= _MOST_ROWS:
         return None
@@ -119,7 +119,7 @@ class _Passes:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionPlan:
-    """The rates that correct a run's checks, by rubric and id; or why one cannot be corrected."""
+    """The rates that correct a run's checks, by rubric and id, or why one cannot be corrected."""
 
     rates: Mapping[tuple[str, str], tuple[str, JudgeRates | str]]
 
@@ -155,7 +155,7 @@ class CorrectionPlan:
 def plan_corrections(job: ScoringJob) -> CorrectionPlan:
     """Return how a run's judged checks will be corrected.
 
-    Raises `RefusedError` where none of them can be.
+    Raises `RefusedError` if none of them can be.
     """
     rates = dict(_list_rates(job))
     problems = [found for _, found in rates.values() if isinstance(found, str)]
@@ -190,7 +190,7 @@ def _find_rates(check: Check, judge: Artifact) -> JudgeRates | str:
     if problem := find_obstacle(check, judge, threshold):
         return problem
     rates = read_rates(judge)
-    # The model that a check names is not the one that the judge's content holds.
+    # The model that a check names is not the one in the judge's content.
     if (
         isinstance(rates, JudgeRates)
         and rates.models is None

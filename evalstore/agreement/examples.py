@@ -1,4 +1,4 @@
-"""Grades a rubric's or judge's examples, and asks its judges for the missing replies."""
+"""Grades a rubric's or judge's examples, and asks its judges for missing replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evalstore.store import ArtifactStore
 class ExampleResults:
     """The examples of `ref` with their results.
 
-    `calls` to judges would grade those that have none.
+    `calls` to judges would grade those without a result.
     """
 
     ref: str
@@ -25,14 +25,14 @@ class ExampleResults:
 
     @property
     def all_met(self) -> bool:
-        """Whether every example was graded, and got what it expects."""
+        """Whether every example was graded and got the expected result."""
         return all(one.result and not one.is_failed for one in self.examples)
 
 
 def ask_examples(ref: str, store: ArtifactStore, judges: Judges) -> ExampleResults:
-    """Return what the examples of a rubric or a judge get; every reply that comes is kept.
+    """Return the results of a rubric's or judge's examples; every reply received is kept.
 
-    Raises `RefusedError` where there is no example.
+    Raises `RefusedError` if there is no example.
     """
     resolved = store.resolve(ref)
     artifact = resolved.artifact

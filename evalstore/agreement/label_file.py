@@ -1,4 +1,4 @@
-"""Adds labels to a file, a line each, which is on the disk before the next is asked for."""
+"""Adds labels to a file, one per line; each is on disk before the next is asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evalstore.files import make_write_error
 from evalstore.model import Verdict
 from evalstore.runs import GradedRow
 
-_READABLE = 0o666  # less what the umask takes
+_READABLE = 0o666  # minus the umask
 
 
 @dataclass(slots=True)
@@ -36,11 +36,11 @@ class LabelFile:
         return Counter(label for _, _, label in self.added)
 
     def has_label(self, row: GradedRow) -> bool:
-        """Whether an output has a label already."""
+        """Whether an output already has a label."""
         return identify_row(row) in self.known
 
     def add_label(self, row: GradedRow, label: Verdict, *, with_reference: bool) -> None:
-        """Write the label of an output, and wait until it is on the disk."""
+        """Write the label of an output, and wait until it is on disk."""
         line = write_row(make_label(row, label, with_reference=with_reference)).encode()
         start = os.fstat(self.descriptor).st_size
         try:
@@ -54,14 +54,14 @@ class LabelFile:
         self.added.append((start, row, label))
 
     def remove_last(self) -> GradedRow | None:
-        """Take out this session's last label, and return its output; None without one.
+        """Remove this session's last label, and return its output; None if there is none.
 
-        Raises `ConflictError` where somebody else has added to the file meanwhile.
+        Raises `ConflictError` if somebody else has added to the file meanwhile.
         """
         if not self.added:
             return None
         start, row, _ = self.added[-1]
-        # The label that was written is the end of the file, unless another process wrote, too.
+        # The written label is at the end of the file, unless another process wrote, too.
         end = os.fstat(self.descriptor).st_size
         rest = os.pread(self.descriptor, end - start, start)
         if rest.count(b"\n") != 1:
@@ -74,9 +74,9 @@ class LabelFile:
 
 @contextmanager
 def open_label_file(path: Path) -> Iterator[LabelFile]:
-    """Open a file of labels, or make it.
+    """Open a file of labels, or create it.
 
-    `LoadError` for one that is not whole, which then stays as it is.
+    Raises `LoadError` for a damaged one, which then stays as it is.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _READABLE)
@@ -110,7 +110,7 @@ def make_label(row: GradedRow, label: Verdict, *, with_reference: bool) -> Mappi
 def order_for_labels(rows: Iterable[GradedRow]) -> list[GradedRow]:
     """Return outputs in the order of labelling, by a hash, so that the first n are a sample of all.
 
-    Worst first, the rates of a judge would be measured on what the judge itself has chosen.
+    With the worst first, a judge's rates would be measured on a selection by the judge itself.
     """
     return sorted(rows, key=rank_for_labels)
 

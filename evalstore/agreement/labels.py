@@ -1,4 +1,4 @@
-"""Reads labelled outputs; a question may have several, which `sample` and text tell apart."""
+"""Reads labelled outputs; several for one question are told apart by `sample` and text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.model import Verdict, is_cosmetic
 from evalstore.runs.run_files import read_json_objects
 from evalstore.text import find_nearest, make_excerpt
 
-# Fields of the question that a row may hold, where no dataset gives them.
+# Fields of the question that a row may contain if no dataset supplies them.
 QUESTION_KEYS = ("input", "expected", "context")
 _KEYS = ("id", "sample", "output", "label", "verdict", *QUESTION_KEYS, "variables")
 _SHAPE = (
@@ -25,9 +25,9 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 
 class LabelledOutput(NamedTuple):
-    """Which output a label is for: its question, its sample number, and its text's digest.
+    """Which output a label is for: its question, its sample number, and the digest of its text.
 
-    Outputs of several runs may have one number: their texts tell them apart.
+    Outputs of several runs may have the same number: their texts distinguish them.
     """
 
     id: str
@@ -44,7 +44,7 @@ def identify_output(id_: str, sample: int, output: str | None) -> LabelledOutput
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One row; a `verdict` of None is still to be asked for.
+    """One row; if `verdict` is None, the judge must still be asked.
 
     `question_fields` are those of the question in the row.
     """
@@ -68,7 +68,7 @@ class LabelledRow:
 def read_labels(path: Path) -> Iterator[LabelledRow]:
     """Yield the rows of a file in order.
 
-    Raises `LoadError` for an unclear row and a second label of one output.
+    Raises `LoadError` for an unclear row, and for a second label of one output.
     """
     lines: dict[LabelledOutput, int] = {}
     for line, row in read_json_objects(path):

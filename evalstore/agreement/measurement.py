@@ -1,4 +1,7 @@
-"""Measures a judge against people: judges labelled rows, counts agreement; no clock, no writing."""
+"""Measures a judge against people: judges labelled rows and counts agreement.
+
+No clock or writes.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ class JudgeUnderTest:
     prepare: Callable[[_Items], Callable[[Sample], CheckResult]]
 
     def grade_row(self, label: LabelledRow, question: Question, file: str) -> CheckResult:
-        """Judge one row; raises `LoadError` at its line when it lacks what the template reads."""
+        """Judge one row.
+
+        Raises `LoadError` at its line if it lacks something that the template reads.
+        """
         values = {**self.variable_values, **label.variables}
         self._check_row(question, values, Place(file, label.line))
         return self.prepare(tuple(sorted(values.items())))(Sample(Output(label.output), question))
@@ -89,11 +95,11 @@ class JudgeUnderTest:
 def open_judge(
     ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]
 ) -> JudgeUnderTest:
-    """Return the judge that `ref` names, with `values` of its variables.
+    """Return the judge that `ref` names, with `values` for its variables.
 
     Refuses an unusable one.
     """
-    # Fill every declared variable, so that the judge can be prepared before the first row gives
+    # Fill every declared variable, so that the judge can be prepared before the first row supplies
     # values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, context, model={}, variable_names=declared)
@@ -131,7 +137,7 @@ def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | 
 class MeasurementRequest:
     """What to measure: a judge (without a pin, the working tree's), labelled rows, their dataset.
 
-    The judge passes an output when its score is at least `threshold`; `variables` fill its template
+    The judge passes an output if its score is at least `threshold`; `variables` fill its template
     in every row.
     """
 
@@ -146,7 +152,7 @@ class MeasurementRequest:
 class Measurement:
     """All parts of a measurement before the first row is judged; `against` is its dataset.
 
-    `trusts_rows`: a verdict that a row has is this judge's.
+    `trusts_rows`: a verdict in a row is this judge's.
     """
 
     request: MeasurementRequest
@@ -157,16 +163,16 @@ class Measurement:
     trusts_rows: bool = True
 
     def plan_calls(self) -> CallPlan:
-        """Return the judge calls that measuring would make; makes none."""
+        """Return the judge calls that measuring would make, without making any."""
         self._count_rows()
         return self.grading.session.plan_calls()
 
     def measure_agreement(self) -> Agreement:
-        """Judge and ask for missing replies until none is missing; refuses where no row is left."""
+        """Judge, and ask for replies until none is missing; refuses if no row is left."""
         tally = self.grading.session.repeat_until_answered(self._count_rows)
         self.grading.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
-        # Where labels brought all verdicts, nothing is known of a model.
+        # If labels supplied all verdicts, nothing is known about a model.
         retires = (
             self.grading.session.find_retirement(self._judge_under_test.model)
             if agreement.engines
@@ -226,7 +232,7 @@ class Measurement:
         return question
 
     def build_agreement(self, tally: LabelTally) -> Agreement:
-        """Return what was counted; raises `RefusedError` where no row has a verdict."""
+        """Return the counts; raises `RefusedError` if no row has a verdict."""
         if not tally.confusion.rows:
             first = tally.left_out[0]
             raise RefusedError(
@@ -292,10 +298,10 @@ def open_measurement(
 
 
 def resolve_kind(grading: Grading, ref: str, kind: Kind) -> Resolved:
-    """Resolve a reference that must be of one kind; a judge without a pin is the working file."""
+    """Resolve a reference that must have one kind; a judge without a pin is the working file."""
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
-    # A judge is measured before it is released, so a reference without a pin is the working file.
+    # A judge is measured before its release, so a reference without a pin is the working file.
     working = kind is Kind.JUDGE and parsed.type is PinType.NONE
     return grading.artifacts.resolve(f"{parsed.name}@worktree" if working else ref)

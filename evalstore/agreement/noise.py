@@ -1,4 +1,4 @@
-"""Measures how far a judge asked several times disagrees with itself; writes nothing."""
+"""Measures how far a judge, asked several times, disagrees with itself; writes nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_J
 
 @dataclass(frozen=True, slots=True)
 class NoiseRequest:
-    """What to measure: a judge, on so many `outputs` of the `run`, each asked `repeat` times.
+    """What to measure: a judge, on `outputs` many outputs of the `run`, each asked `repeat` times.
 
     They are the same outputs every time.
     """
@@ -61,7 +61,7 @@ class NoiseRequest:
 
 
 class RepeatedJudgement(NamedTuple):
-    """One output with its scores in the order of asking; `threshold` makes verdicts of them."""
+    """One output with its scores in the order of asking; `threshold` turns them into verdicts."""
 
     id: str
     check: str
@@ -78,7 +78,7 @@ class RepeatedJudgement(NamedTuple):
 
     @property
     def flip_rate(self) -> Fraction:
-        """The share of pairs of judgements of which one passes and the other fails."""
+        """The share of pairs of judgements with one pass and one fail."""
         passed, size = sum(score >= self.threshold for score in self.scores), len(self.scores)
         return Fraction(2 * passed * (size - passed), size * (size - 1))
 
@@ -87,8 +87,8 @@ class RepeatedJudgement(NamedTuple):
 class JudgeNoise:
     """The noise of a judge: a judgement's standard deviation, and how often two verdicts differ.
 
-    `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry
-    stands in the judge's `validation` afterwards; `written` is the file, None where nothing was
+    `unjudged` counts the outputs with a judgement that has no score; they are in no number. An
+    entry is in the judge's `validation` afterwards; `written` is the file, None if nothing was
     written.
     """
 
@@ -112,12 +112,12 @@ class JudgeNoise:
 
     @property
     def flip_rate(self) -> Fraction:
-        """The mean share of pairs of judgements of one output that differ in their verdict."""
+        """The mean share of pairs of judgements of one output whose verdicts differ."""
         return sum((one.flip_rate for one in self.judgements), Fraction(0)) / len(self.judgements)
 
 
 class _Unit(NamedTuple):
-    """An output of the run, and the check that has the judge grade it."""
+    """An output of the run, and the check for which the judge grades it."""
 
     place: bytes
     row: GradedRow
@@ -136,12 +136,12 @@ class NoiseMeasurement:
     grading: Grading
 
     def plan_calls(self) -> CallPlan:
-        """Return the judge calls that measuring would make; makes none."""
+        """Return the judge calls that measuring would make, without making any."""
         self._judge_outputs(self._choose_units())
         return self.grading.session.plan_calls()
 
     def measure_noise(self) -> JudgeNoise:
-        """Judge and ask until no reply is missing; refuses where nothing was judged."""
+        """Judge, and ask until no reply is missing; refuses if nothing was judged."""
         units = self._choose_units()
         found = self.grading.session.repeat_until_answered(lambda: self._judge_outputs(units))
         self.grading.session.refuse_missing(NO_ENDPOINT_HINT)
@@ -248,7 +248,7 @@ class NoiseMeasurement:
 
 
 def _list_variables(params: Mapping[str, Any], question: Question | None) -> dict[str, str]:
-    """Return what a check tells its judge once: of several facts or statements, the first."""
+    """Return what a check asks its judge in one call: of several facts or statements, the first."""
     facts = params.get("facts") or (question.row.get("expected_facts") if question else None)
     fact = {FACT_VARIABLE: str(facts[0])} if facts else {}
     statements = read_statements(params.get("each", ()))
@@ -265,7 +265,7 @@ def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:
 def open_noise_measurement(
     request: NoiseRequest, *, store: ArtifactStore, judges: Judges
 ) -> Iterator[NoiseMeasurement]:
-    """Open a measurement: judge, run and its dataset found, cache of replies opened."""
+    """Open a measurement: find the judge, run and dataset, and open the cache of replies."""
     run = read_run(request.run)
     if run.dataset is None:
         raise RefusedError(

@@ -66,11 +66,11 @@ _NO_ENDPOINT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class ReplacementRequest:
-    """What to measure: a judge, the model in place of its own, and what both are compared on.
+    """What to measure: a judge, the model to replace its own, and what to compare both on.
 
     `endpoint` answers for the new model (None: the one of the judges). `without` are parameters of
-    the old model that the new one is not sent. Of a run `outputs` questions are judged (None: all),
-    the same every time.
+    the old model that are not sent to the new one. `outputs` is how many of a run's questions are
+    judged (None: all), the same ones every time.
     """
 
     judge: str
@@ -85,7 +85,7 @@ class ReplacementRequest:
         if self.run is None and self.labels is None:
             hint = "name a run (--run RUN), labelled rows (--labels FILE), or both"
             raise UsageError("there is nothing to compare the old and the new model on", hint=hint)
-        Judges(model={"id": self.model})  # refuses what is not a name of a model
+        Judges(model={"id": self.model})  # refuses a name that is not that of a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class _Side:
     def grade_outputs(
         self, row: GradedRow, known: dict[str, CheckResult], *, asked: bool
     ) -> list[RubricResult] | None:
-        """Return the results of a row's outputs; None where replies are missing, which are noted.
+        """Return the results of a row's outputs; None if replies are missing, which are noted.
 
-        A row that the judge has no part in, which so is not `asked` about, stays as it was
+        A row in which the judge has no part, and which therefore is not `asked` about, stays as
         recorded.
         """
         if self.replay is None or not asked:
@@ -115,7 +115,7 @@ class _Side:
 
 @dataclass(slots=True)
 class _Counts:
-    """What one pass over all outputs counted; those of the labelled rows apart."""
+    """What one pass over all outputs counted, with the labelled rows separate."""
 
     by_run: PairTally = field(default_factory=PairTally)
     scores: ShiftTally = field(default_factory=ShiftTally)
@@ -128,7 +128,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Replacement:
-    """A comparison before the first output is judged; `old_model` is the judge's model so far."""
+    """A comparison before the first output is judged; `old_model` is the judge's present model."""
 
     request: ReplacementRequest
     store: ArtifactStore
@@ -163,9 +163,9 @@ class Replacement:
         return self._join_plans()
 
     def measure(self, today: date) -> JudgeReplacement:
-        """Compare and ask for missing replies until none is missing; refuses where nothing is left.
+        """Compare, and ask for replies until none is missing; refuses if nothing is left.
 
-        Nothing is asked unless all of it may be.
+        Nothing is asked unless everything may be asked.
         """
         counts = self._count()
         while any(side.grading.session.can_ask for side in self._sides):
@@ -245,7 +245,7 @@ class Replacement:
                 counts.passes.add(passed or _ZERO, new_passed or _ZERO, group)
 
     def _choose_questions(self, stored: StoredRun) -> Sequence[str]:
-        """Return the questions to judge: of too many, those with the smallest hashes."""
+        """Return the questions to judge: if there are too many, those with the smallest hashes."""
         most = self.request.outputs
         if most is None:
             return [*stored.rows]
@@ -324,7 +324,7 @@ class Replacement:
 
 
 def _names_model(check: Check) -> bool:
-    """Whether a check names the model of its judge, which wins over the judge's own."""
+    """Whether a check names the model of its judge, which overrides the judge's own."""
     model = check.params.get("model")
     return isinstance(model, dict) and bool(model.get("id"))
 
@@ -349,7 +349,7 @@ def open_replacement(
     """Open a comparison: the judge with both models, the run, and the labelled questions."""
     finder = VersionFinder(store)
     stored = read_stored_run(request.run, finder) if request.run else None
-    # The model that the run named, not the one that is named today, graded it.
+    # The model that the run named graded it, not the one that is named today.
     judges = replace(judges, model=(read_judge_model(stored.run) if stored else {}) or judges.model)
     with ExitStack() as opened:
         by_settings = FloatingRefs.BY_SETTINGS
@@ -372,7 +372,7 @@ def open_replacement(
             replay = _prepare_replay(judge, stored, finder, grading) if stored else None
             if request.labels is None:
                 return _Side(judge, grading, replay, None)
-            # A verdict that a row brings is the old model's.
+            # A verdict in a row is the old model's.
             is_old = judge is old
             measured = Measurement(
                 request.labels, judge, against, questions, grading, trusts_rows=is_old
@@ -386,14 +386,14 @@ def open_replacement(
 
 
 def find_model(judge: Artifact) -> str:
-    """Return the model that a judge names; empty where it names none."""
+    """Return the model that a judge names; empty if it names none."""
     model = judge.value.get("model")
     name = model.get("id") if isinstance(model, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def _change_model(request: ReplacementRequest, judge: Resolved, old: str) -> Artifact:
-    """Return the judge with the other model in its file, without parameters that it is not sent."""
+    """Return the judge with the other model in its file, without the parameters not sent to it."""
     parameters = judge.artifact.value.get("model")
     known = parameters if isinstance(parameters, dict) else {}
     if not old:
@@ -419,7 +419,7 @@ def _prepare_replay(
     replay = SideReplay.from_run(side, stored, finder, grading.session)
     # A call that failed for good is an output without a judgement, as in a run.
     replay.grader.takes_failures = True
-    # Two models are compared by what they say: a reply that nobody could read is no reason to ask
-    # only one of them.
+    # Two models are compared by what they say: an unreadable reply is no reason to ask only one of
+    # them.
     replay.grader.repeats_errors = True
     return replay

@@ -31,7 +31,7 @@ _Measured = TypeVar("_Measured", Agreement, JudgeNoise, JudgeReplacement)
 
 @dataclass(frozen=True, slots=True)
 class ValidationDraft(Generic[_Measured]):
-    """The judge's file before and after, and the measurement to be written into it."""
+    """The judge's file before and after, and the measurement to write into it."""
 
     result: _Measured
     path: str
@@ -39,7 +39,7 @@ class ValidationDraft(Generic[_Measured]):
     after: Document
 
     def write(self, store: ArtifactStore) -> _Measured:
-        """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
+        """Write the file; raises `ConflictError` if it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError(
                 "a bare repository has no working files to write",
@@ -59,7 +59,7 @@ class ValidationDraft(Generic[_Measured]):
 
 
 def check_writable(ref: str, against: str | None = None) -> None:
-    """Refuse, before any call, a measurement of a judge whose result could not be written."""
+    """Refuse to measure a judge, before any call, if the result could not be written."""
     judge = parse_ref(ref)
     if judge.type not in {PinType.NONE, PinType.WORKTREE}:
         raise RefusedError(
@@ -67,7 +67,7 @@ def check_writable(ref: str, against: str | None = None) -> None:
             hint=f"name {judge.name} to write into its file, or add --no-write to measure only",
         )
     dataset = parse_ref(against) if against else None
-    # A judge whose file names what was never released could not be released itself.
+    # A judge whose file names something never released could not be released itself.
     if dataset and dataset.type in _UNRELEASED:
         raise RefusedError(
             f"{dataset} is {_UNRELEASED[dataset.type]}, so a judge's file cannot name it",
@@ -92,10 +92,10 @@ def draft_validation(
 def draft_replacement(
     found: JudgeReplacement, old: Artifact, new: Artifact, today: date
 ) -> ValidationDraft[JudgeReplacement]:
-    """Return the judge's file with its other model and that one's measurement alone.
+    """Return the judge's file with its other model and only that model's measurement.
 
     Without labelled rows the file keeps the rates of the old model with the digest of what was
-    measured, by which `validate` says that they are out of date.
+    measured, from which `validate` sees that they are out of date.
     """
     block = old.value.get(_BLOCK)
     known = block if isinstance(block, dict) else {}
@@ -125,7 +125,7 @@ def draft_replacement(
 
 
 def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDraft[JudgeNoise]:
-    """Return the judge's file with its noise in `validation`, next to what people said about it."""
+    """Return the judge's file with its noise in `validation`, next to its agreement with people."""
     values = (
         _round_number(noise.deviation),
         _round_number(float(noise.flip_rate)),
@@ -138,7 +138,7 @@ def draft_noise(noise: JudgeNoise, judge: Artifact, today: date) -> ValidationDr
 
 
 def _round_number(value: float) -> Decimal:
-    # Four places, and no zeros at the end.
+    # Four places, without trailing zeros.
     return Decimal(f"{value:.4f}".rstrip("0").removesuffix("."))
 
 
@@ -156,7 +156,7 @@ def _draft_file(
 
 
 def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, Scalar | None]:
-    """Return the entries of the block; None removes an older entry without a new value.
+    """Return the entries of the block; None removes an older entry that has no new value.
 
     `digest` is the scoring digest of the judge that was measured.
     """
@@ -168,7 +168,7 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
         "validated_at": today.isoformat(),
         "sample_size": found.rows,
         "sample_good": found.good,
-        # A judge that is measured at the usual threshold says nothing of it.
+        # A judge measured at the usual threshold does not mention it.
         "threshold": None
         if agreement.threshold == JUDGED_THRESHOLD
         else Decimal(format_decimal(agreement.threshold)),
@@ -185,10 +185,10 @@ def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> lis
 
 
 def round_rate(rate: Rate) -> Decimal | None:
-    """Round a rate to as many places as its rows can tell apart, to read the count back from it."""
+    """Round a rate to as many places as its rows can distinguish, so the count can be recovered."""
     if rate.value is None:
         return None
-    # n rows tell n + 1 rates apart, for which as many decimal places as n has digits are enough.
+    # n rows distinguish n + 1 rates, for which as many decimal places as n has digits are enough.
     places = max(2, len(str(rate.of)))
     digits = format(Decimal(round(rate.value * 10**places)).scaleb(-places), "f").rstrip("0")
     return Decimal(f"{digits}0" if digits.endswith(".") else digits)

@@ -1,7 +1,7 @@
-"""Asks judges in old and new words about the same stored outputs; counts flips, and own ones.
+"""Asks judges about the same stored outputs in old and new wording; counts flips, and their own.
 
-Only calls that differ between both sides are asked twice: what else a check asks has one reply on
-both, which moves nothing. Replies are kept as those of a run are; nothing is written.
+Only calls that differ between the two sides are asked twice: whatever else a check asks has one
+reply on both sides, which moves nothing. Replies are kept like those of a run; nothing is written.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_sessi
 from evalstore.statistics import Conclusion, bound_rate, estimate_change
 from evalstore.store import ArtifactStore
 
-# Candidates that a stratum holds for each verdict that is wanted: some are asked the same on both
-# sides.
+# Candidates per wanted verdict in a stratum: some are asked the same thing on both sides.
 _SPARE = 2
 _EXAMPLES = 5
 _Ask = Callable[[JudgeCall], JudgeReply]
@@ -54,7 +53,7 @@ _Ask = Callable[[JudgeCall], JudgeReply]
 
 @dataclass(frozen=True, slots=True)
 class WordingRequest:
-    """What to ask about: so many verdicts of the run at `run`, the same ones every time."""
+    """What to ask about: `verdicts` many verdicts of the run at `run`, the same ones every time."""
 
     run: Path
     verdicts: int
@@ -68,7 +67,7 @@ class _Pair(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A stored output that a check grades: its order, its question, its sample, the check."""
+    """A stored output that a check grades: its order, question, sample and check."""
 
     place: bytes
     id: str
@@ -77,10 +76,10 @@ class _Candidate(NamedTuple):
 
 
 class _VerdictUnit(NamedTuple):
-    """A verdict to compare: an output, its question on both sides.
+    """A verdict to compare: an output, with its question on both sides.
 
     The side `repeated` is asked twice. `replies` are the digests of those that the run was graded
-    with: of several kept ones they are the old words' own.
+    with: they pick the old wording's own reply among several kept ones.
     """
 
     id: str
@@ -91,7 +90,7 @@ class _VerdictUnit(NamedTuple):
 
 
 class _Verdicts(NamedTuple):
-    """What a unit gets in the old words, in the new, and in one of them once more."""
+    """A unit's results in the old wording, in the new, and in one of them once more."""
 
     unit: _VerdictUnit
     old: CheckResult
@@ -105,23 +104,23 @@ class _Verdicts(NamedTuple):
 
     @property
     def flips(self) -> bool:
-        """Whether the new words give another verdict."""
+        """Whether the new wording gives another verdict."""
         return self.old.verdict is not self.new.verdict
 
     @property
     def flips_itself(self) -> bool:
-        """Whether the same words give another verdict."""
+        """Whether the same wording gives another verdict."""
         return self.again.verdict is not (self.new if self.unit.repeated else self.old).verdict
 
     @property
     def shift(self) -> Fraction:
-        """How far the new words move the score."""
+        """How far the new wording moves the score."""
         return (self.new.score or Fraction(0)) - (self.old.score or Fraction(0))
 
 
 @dataclass(slots=True)
 class _SideGrader:
-    """Grades the checks of one side by what `ask` answers; equal ones are prepared once."""
+    """Grades the checks of one side by the answers of `ask`; equal ones are prepared once."""
 
     replay: SideReplay
     model: Mapping[str, Any]
@@ -141,7 +140,7 @@ class _SideGrader:
 
 @dataclass(slots=True)
 class WordingTrial:
-    """All parts of a comparison of words before the first judge is asked."""
+    """All parts of a comparison of wordings before the first judge is asked."""
 
     request: WordingRequest
     stored: StoredRun
@@ -155,19 +154,19 @@ class WordingTrial:
     _unasked: str = ""
 
     def plan_calls(self) -> CallPlan:
-        """Return the judge calls that asking would make; makes none."""
+        """Return the judge calls that asking would make, without making any."""
         self._judge_units(self._choose_units())
         return self.session.plan_calls()
 
     def ask_judges(self) -> AskedChange:
-        """Judge and ask until no reply is missing; refuses where nothing was judged."""
+        """Judge, and ask until no reply is missing; refuses if nothing was judged."""
         units = self._choose_units()
         found = self.session.repeat_until_answered(lambda: self._judge_units(units))
         self.session.refuse_missing(NO_ENDPOINT_HINT)
         return self._count_flips(found)
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about replies: calls that failed, and who could have made them up."""
+        """Yield notes about replies: calls that failed, and who could have made replies up."""
         return self.session.list_notes()
 
     def _choose_units(self) -> list[_VerdictUnit]:
@@ -249,7 +248,7 @@ class WordingTrial:
     def _make_unit(
         self, candidate: _Candidate, graders: Sequence[_SideGrader]
     ) -> Iterator[_VerdictUnit]:
-        """Yield a candidate as a unit, where judges are asked on both sides, and not the same."""
+        """Yield a candidate as a unit if judges are asked different things on the two sides."""
         row = next(
             one for one in self.stored.rows[candidate.id].outputs if one.sample == candidate.sample
         )
@@ -263,8 +262,7 @@ class WordingTrial:
         old, new = calls
         if not old or not new or old.keys() == new.keys():
             return
-        # Of a statement that was only added, nothing old can be asked twice: then the new words
-        # are.
+        # An added statement has no old wording to ask twice, so the new one is asked twice.
         repeated = 0 if old.keys() - new.keys() else 1
         changed = [call for key, call in calls[repeated].items() if key not in calls[1 - repeated]]
         times = 1 + max(call.sample for call in changed)
@@ -350,7 +348,7 @@ def open_wording_trial(
     store: ArtifactStore,
     judges: Judges,
 ) -> Iterator[WordingTrial]:
-    """Open a comparison of words: run and questions found, cache of replies opened.
+    """Open a comparison of wordings: find run and questions, and open the cache of replies.
 
     Judges that name no model get that of `judges`, else the one that the run recorded.
     """

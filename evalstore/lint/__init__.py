@@ -1,4 +1,4 @@
-"""Finds what can be known of artifacts, settings, bundles and rows before scoring: all findings."""
+"""Finds everything that can be known about artifacts, settings, bundles and rows before scoring."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ __all__ = [
     "validate",
 ]
 
-# What validates needs the check kinds and the schemas, which most readers of these names do not.
+# Validation needs the check kinds and the schemas; most users of these names do not.
 __getattr__ = import_lazily(
     __name__,
     {

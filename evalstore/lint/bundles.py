@@ -1,4 +1,4 @@
-"""Reads the schema bundles of a store, each once, and notes one that is broken."""
+"""Reads the schema bundles of a store, each once, and notes broken ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Bundle(NamedTuple):
-    """A bundle's schema with the fields it names, or the note that says why it has none."""
+    """A bundle's schema with the fields it names, or a note on why there is none."""
 
     schema: Schema | None = None
     fields: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class Bundle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bundles:
-    """The bundles of the stores of one run, read when first asked for."""
+    """The bundles of the stores in one run, read on first use."""
 
     settings: Any
     _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Bundles:
         return read_bundle(root, path, name)
 
     def list_names(self, root: Path) -> list[str]:
-        """Return the bundles that the store at `root` has schemas of."""
+        """Return the bundles for which the store at `root` has schemas."""
         if root not in self._names:
             files = (root / BUNDLE_FOLDER).glob(f"*{BUNDLE_SUFFIX}")
             names = {

@@ -1,4 +1,4 @@
-"""What linters of a run share: severity policies, other artifacts, bundles, and the day."""
+"""What the linters of a run share: severity policies, other artifacts, bundles, and the day."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ _UNPINNED_RULES = frozenset(
     {"reference-unpinned", "reference-floating", "reference-floating-inside"}
 )
 _SEVERITIES = {"off": None, **{str(severity): severity for severity in Severity}}
-# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is
+# (artifact, release, fingerprint) -> whether a change since that release has it; older changes are
 # not in here.
 PendingAcceptances = Mapping[tuple[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class SeverityPolicy:
-    """How severe findings of one artifact are; `max_age` (of a judge's validation) is in days."""
+    """How severe findings about one artifact are.
+
+    `max_age` (of a judge's validation) is in days.
+    """
 
     strict: bool = False
     unpinned: str = "warn"
@@ -41,9 +44,9 @@ class SeverityPolicy:
     rules: Mapping[str, str] = field(default_factory=dict)
 
     def find_severity(self, rule: str, *, soft: bool = False) -> Severity | None:
-        """Return the severity of a rule's findings, or None when there are to be none."""
+        """Return the severity of a rule's findings, or None if the rule is off."""
         severity: Severity | None = VALIDATION_RULES[rule].severity
-        # What cannot be graded stays so, whatever the settings say.
+        # What cannot be graded stays an error, whatever the settings say.
         if severity is Severity.ERROR and not soft:
             return severity
         severity = Severity.WARNING if soft else severity
@@ -53,7 +56,7 @@ class SeverityPolicy:
         return Severity.ERROR if self.strict and severity else severity
 
     def is_off(self, rule: str, *, soft: bool = False) -> bool:
-        """Whether an entry of `rules` switches off what this rule finds."""
+        """Whether an entry in `rules` switches off what this rule finds."""
         return self.rules.get(rule) == "off" and self.find_severity(rule, soft=soft) is None
 
 
@@ -70,7 +73,7 @@ def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
 def read_target_policies(
     policy: SeverityPolicy, settings: Any, files: ArtifactFiles
 ) -> dict[tuple[Kind, str], SeverityPolicy]:
-    """Return the policies of what the targets reach; where several reach one, the strictest."""
+    """Return the policies of what the targets reach; the strictest if several reach the same."""
     policies: dict[tuple[Kind, str], SeverityPolicy] = {}
     for target in get_mapping(settings, "targets").values():
         if isinstance(target, dict):
@@ -120,7 +123,7 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
             RefError,
             AttributeError,
             TypeError,
-        ):  # no text, or none that is a reference: another rule reports it
+        ):  # not a text, or not a reference: another rule reports it
             continue
         for artifact in files.list_named(ref.kind, ref.id):
             if (artifact.kind, artifact.id) not in reached:
@@ -131,11 +134,11 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
 
 @dataclass(frozen=True, slots=True)
 class KnownRules:
-    """What packages above this one know: the diff's rules and rule sets, acceptances, and renames.
+    """What packages above this one know: diff rules and rule sets, acceptances, and renames.
 
     `pending` maps each acceptance of a change since the last release to whether a change needs it;
-    None where that was not computed. `renames` are the names of gone artifacts by those of new ones
-    with their content. What is not known is not judged.
+    None if that was not computed. `renames` are the names of deleted artifacts by those of new ones
+    with the same content. What is not known is not judged.
     """
 
     rules: Collection[str] = ()
@@ -146,12 +149,11 @@ class KnownRules:
 
 @dataclass(frozen=True, slots=True)
 class ValidationContext:
-    """The other artifacts, the bundles, the policies, what packages above know, and today's date.
+    """The other artifacts, bundles, policies, knowledge of packages above, and today's date.
 
     `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that
-    judges were validated against, by the root of their store, as far as anybody asked. `whole`
-    gives every finding its line of the file; `streamed` rows are forgotten as soon as they are
-    looked at.
+    judges were validated against, by the root of their store, as far as anybody has asked. `whole`
+    gives every finding its line of the file; `streamed` rows are forgotten once they are checked.
     """
 
     lookup: ReferenceLookup

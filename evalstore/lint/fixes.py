@@ -1,4 +1,4 @@
-"""Fixes what has one right answer: finds a file's wrong characters, and writes only them."""
+"""Fixes what has one right answer: finds a file's wrong characters, and writes only those."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | N
 
 
 def find_rename(source: ValidationSource) -> TextEdit | None:
-    """Return the rename of a file whose suffix only lacks a letter.
+    """Return the rename of a file whose extension only lacks a letter.
 
-    None if the new name is taken.
+    None if the name is taken.
     """
     path = PurePosixPath(source.path)
     if (
@@ -73,7 +73,7 @@ def find_rename(source: ValidationSource) -> TextEdit | None:
 
 
 def fix_files(findings: Iterable[Finding]) -> list[MendedPlace]:
-    """Write the edits of findings; a file that would no longer be read rightly stays as it is."""
+    """Write the edits of findings; a file that could then not be read correctly stays as it is."""
     by_file: defaultdict[tuple[Path, str], dict[TextEdit, Finding]] = defaultdict(dict)
     for finding in findings:
         if edit := finding.edit:
@@ -119,7 +119,7 @@ def _is_document(data: bytes) -> bool:
 
 
 def _edit_rows(root: Path, path: str, edits: Iterable[TextEdit]) -> Iterator[bytes]:
-    """Yield the lines of a rows file with their edits; the file is never whole in memory."""
+    """Yield the lines of a rows file with their edits; the file is never entirely in memory."""
     by_line: defaultdict[int, list[TextEdit]] = defaultdict(list)
     for edit in edits:
         by_line[edit.line].append(edit)
@@ -132,7 +132,7 @@ def _splice(data: bytes, edits: Iterable[TextEdit]) -> bytes:
     text = data.decode("utf-8")
     # Offsets are those of a text without its byte order mark.
     mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-    # From the end backwards, so that the offsets of the edits before stay right.
+    # From the end backwards, so that the offsets of earlier edits stay right.
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         if text[edit.start : edit.end] == edit.old:
             text = f"{text[: edit.start]}{edit.new}{text[edit.end :]}"
@@ -140,7 +140,7 @@ def _splice(data: bytes, edits: Iterable[TextEdit]) -> bytes:
 
 
 def _find_scoring_digest(data: bytes, path: str) -> str | None:
-    """Return the digest of what can move a score; None for a file that is not an artifact."""
+    """Return the digest of what can move a score; None if the file is not an artifact."""
     kind = next((kind for kind in Kind if kind.folder == PurePosixPath(path).parent.name), None)
     if kind is None:
         return None
@@ -151,7 +151,7 @@ def _find_scoring_digest(data: bytes, path: str) -> str | None:
 
 
 def _write_entry(text: str, key: str, value: str) -> str:
-    """Return a key and its value as they go on behind a value of the outermost mapping."""
+    """Return a key and its value as they continue after a value of the outermost mapping."""
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return f', "{key}": "{value}"'
     end = "\r\n" if "\r\n" in text else "\n"
@@ -159,10 +159,10 @@ def _write_entry(text: str, key: str, value: str) -> str:
 
 
 def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:
-    """Return a scalar's right text in the quotes that it has; None if it is written another way."""
+    """Return a scalar's right text in its quotes; None if it is written in another way."""
     quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
     inner = old[len(quote) : len(old) - len(quote)]
-    # Escapes, anchors, tags and texts of several lines are left to people.
+    # Escapes, anchors, tags and multi-line texts are left to people.
     if (
         not inner
         or any(mark in inner for mark in "\\\"'\n\r")

@@ -1,6 +1,6 @@
 """Lints an artifact's id and version.
 
-Finds ids that two files share, or that were its former ones.
+It finds ids that two files share now, or did before a rename.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
 
 
 def _complete_version(written: str) -> str:
-    """Return the version of three parts that a number means; empty for one that means none."""
+    """Return the three-part version that a number means; empty if it means none."""
     if written.isdecimal():
         return f"{written}.0.0"
     return f"{written}.0" if TWO_PART.fullmatch(written) else ""
 
 
 def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the id that an artifact says it had, where that is its own, or was never released."""
+    """Yield the former id in an artifact if it is its own, or was never released."""
     value, former = artifact.document.value, artifact.former_name
     if isinstance(value, dict) and value.get(RENAMED_FROM) in [artifact.id, artifact.name]:
         yield _note_former(f"{artifact.name} is this file", "remove the line")
@@ -82,7 +82,7 @@ def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note
 
 
 def lint_missing_rename(artifact: Artifact, renames: Mapping[str, str]) -> Iterator[Note]:
-    """Yield that an artifact is a gone one under another id, and does not say so."""
+    """Yield that an artifact is a deleted one under another id, without saying so."""
     if (former := renames.get(artifact.name)) and RENAMED_FROM not in artifact.value:
         fix = Fix(entry=(RENAMED_FROM, former))
         yield make_note("renamed-from-missing", ("id",), fix=fix, former=former)

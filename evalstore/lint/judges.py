@@ -1,4 +1,4 @@
-"""Lints a judge: its template can be filled, its reply can be read, and its validation is fresh."""
+"""Lints a judge: its template can be filled, its reply can be read, its validation is current."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from evalstore.text import SHORT_DIGEST
 _KNOWN_TAGS = (
     "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
 )
-# Below it a rate of half of the rows is known to no better than a quarter up or down.
+# Below this, a rate of one half is known no better than to a quarter either way.
 LEAST_ROWS = 30
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
@@ -132,7 +132,7 @@ def _lint_template(document: Document, at: Pointer, filled: Sequence[str]) -> It
             )
         elif tag.sigil != "!" and tag.name not in filled and tag.name not in reported:
             reported.add(tag.name)
-            # A `criterion` is more likely one that a check fills than a slip.
+            # A `criterion` is more likely one that a check fills in than a misspelling.
             meant = [name for name in filled if name != CRITERIA]
             hint = suggest_name(
                 tag.name, meant, "declare it under `variables:` so that checks can fill it"
@@ -145,7 +145,7 @@ def _lint_template(document: Document, at: Pointer, filled: Sequence[str]) -> It
 def _shows_output(tags: list[TemplateTag]) -> bool:
     """Whether the output is shown.
 
-    A section only asks whether there is one; `{{^ output }}` opens where there is none.
+    A section only asks whether there is one; `{{^ output }}` opens if there is none.
     """
     inside: list[bool] = []
     for tag in tags:
@@ -161,7 +161,7 @@ def _shows_output(tags: list[TemplateTag]) -> bool:
 def _find_tag_places(document: Document, at: Pointer, template: str) -> Callable[[int], Place]:
     """Return a function from the number of a tag of a template to its place.
 
-    Where YAML writes it differently, that is the template's place.
+    If YAML writes the text differently, it is the template's place.
     """
     begin, (_, _, start, end) = document.locate(at), document.spans[at]
     text = document.text[:end]
@@ -254,7 +254,7 @@ def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
 
 
 def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
-    """Yield what makes a validation no evidence: other content, few rows, a constant answer."""
+    """Yield why a validation is not evidence: other content, few rows, a constant answer."""
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:
@@ -272,7 +272,7 @@ def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
     numbers = [
         rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)
     ]
-    # Youden's J: at 0 the verdicts do not depend on the answers, and so Cohen's kappa is 0, too.
+    # Youden's J: at 0 the verdicts do not depend on the answers, so Cohen's kappa is 0, too.
     if len(numbers) == len(rates) and sum(numbers) <= 1:
         percents = [f"{rate * 100:.0f} %" for rate in numbers]
         yield make_note(

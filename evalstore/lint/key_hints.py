@@ -1,4 +1,4 @@
-"""Says where a key belongs that another tool has, or that stands in the wrong place."""
+"""Says where a key belongs that is another tool's, or in the wrong place."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _HINTS: Mapping[str, Mapping[str, str]] = {
 
 
 def find_hint(place: str, key: str) -> str | None:
-    """Return where a key that was found in `place` belongs; None for a word that nobody uses."""
+    """Return where a key found in `place` belongs; None for a word that nobody uses."""
     for words, hint in _HINTS.get(place, {}).items():
         if key in words.split():
             return hint

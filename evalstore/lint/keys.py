@@ -16,13 +16,13 @@ from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.question_params import find_question_key
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
-# The words of `foreign_keys` for what is at the top of a schema; below it the key that leads
-# there names the place.
+# The words of `foreign_keys` for the top level of a schema; below it the place is named by the key
+# that leads there.
 _PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
 _CONTAINERS = (dict, list)
-# Of one mapping: a file of a megabyte can have 90,000, and each is compared with all others.
+# In one mapping: a file of a megabyte can have 90,000, and each is compared with all others.
 _NOTED_KEYS = 20
-# A value may have a type as JSON Schema names it -> the classes of Python.
+# A type of JSON Schema that a value may have -> its Python classes.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "array": (list,),
@@ -32,7 +32,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "integer": (int,),
     "null": (type(None),),
 }
-# What a key may belong to, for a sentence: schemas, or parts of them.
+# What a key may belong to, in words: schemas, or parts of them.
 _HOMES = {
     "a rubric": ("base/rubric", ()),
     "`scoring`": ("base/rubric", ("$defs", "scoring")),
@@ -48,7 +48,7 @@ _HOMES = {
 def lint_artifact_keys(
     kind: Kind, value: Any, declared: frozenset[str] = frozenset()
 ) -> Iterator[Note]:
-    """Yield an artifact's keys that nothing reads, save those that `lint_questions` finds.
+    """Yield an artifact's keys that nothing reads, except those that `lint_questions` finds.
 
     `declared` are keys that evalstore.yaml calls cosmetic.
     """
@@ -67,9 +67,9 @@ def lint_keys(
 ) -> Iterator[Note]:
     """Yield the keys in `value` that nothing reads, by schema `name`; `declared` keys are free.
 
-    Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save
-    extensions; elsewhere, where extra keys are allowed, it is those that look like a known one or
-    that other tools use for one.
+    If the schema is closed (by `unevaluatedProperties`), that is every key it does not name, except
+    extensions; otherwise, if extra keys are allowed, it is those that look like a known one or that
+    other tools use for one.
     """
     root = load_schema(name)
     yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
@@ -80,7 +80,7 @@ def _name_place(name: str) -> str:
 
 
 class _KeyScope(NamedTuple):
-    """The schema to look definitions up in, the word for a mapping's place, keys free there."""
+    """The schema to look definitions up in, the word for a mapping's place, and keys free there."""
 
     root: Mapping[str, Any]
     place: str
@@ -92,7 +92,7 @@ def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Ite
     if isinstance(value, list) and "items" in part:
         for index, item in enumerate(value):
             yield from _lint_part(part["items"], item, (*pointer, index), scope)
-    # Where a schema names no keys, any mapping is free.
+    # If a schema names no keys, any mapping is fine.
     if not isinstance(value, dict) or not {"properties", "additionalProperties"} & part.keys():
         return
     known, others = part.get("properties", {}), part.get("additionalProperties")
@@ -174,7 +174,7 @@ class _Names(NamedTuple):
 def _guess_key(key: str, names: _Names) -> str | None:
     """Return the key that `key` misspells.
 
-    Another schema's key is taken for a required one only.
+    Another schema's key is taken only for a required one.
     """
     absent = names.list_absent()
     if key in _all_schema_keys():
@@ -186,7 +186,7 @@ def _guess_key(key: str, names: _Names) -> str | None:
 
 @lru_cache(maxsize=1024)  # shapes of one part of a schema
 def _is_only_guess(key: str, guess: str, names: _Names) -> bool:
-    """Whether `key` can be nothing but `guess`: nothing else is near or would take the name."""
+    """Whether `key` can only mean `guess`: nothing else is near or would take the name."""
     rivals = (other for other in names.present if other != key and other not in names.known)
     return (
         guess not in names.present
@@ -196,7 +196,7 @@ def _is_only_guess(key: str, guess: str, names: _Names) -> bool:
 
 
 def _fits_type(item: Any, wanted: Any) -> bool:
-    # What may come from the question has its own type where it does not.
+    # A value that may come from the question has its own type otherwise.
     plain = wanted.get("else", wanted) if isinstance(wanted, dict) else {}
     type_ = plain.get("type")
     return not isinstance(type_, str) or isinstance(item, _PYTHON_TYPES[type_])

@@ -1,4 +1,4 @@
-"""A note: what a linter observed, before its severity; and safe access to parts of documents."""
+"""A note: what a linter observed, without its severity; and safe access to parts of documents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LISTED_LIMIT = 20
 
 
 class Fix(NamedTuple):
-    """The one right text of a scalar: another word, with quotes or without (None: as it is).
+    """The one right text of a scalar: another word, with quotes or without (None: unchanged).
 
-    `entry` is a key and its value that are missing beside it.
+    `entry` is a missing key and its value, to add next to it.
     """
 
     word: str | None = None
@@ -28,10 +28,10 @@ class Fix(NamedTuple):
 
 
 class Note(NamedTuple):
-    """One rule's observation: its place, in the document or elsewhere, and the facts it tells.
+    """One rule's observation: its place, in the document or elsewhere, and its facts.
 
-    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
-    `fix` is there where one text alone is right, `edit` once its place in the file is known.
+    A `soft` one keeps nothing else from being graded, and is a warning even if the rule has an
+    error. `fix` is set if exactly one text is right, `edit` once its place in the file is known.
     """
 
     rule: str
@@ -61,12 +61,15 @@ def make_note(
 def note_error(
     rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None
 ) -> Note:
-    """Return the note that carries an error's own message and hint."""
+    """Return a note with an error's own message and hint."""
     return make_note(rule, pointer, place=place, message=error.message, hint=error.hint or "")
 
 
 def suggest_name(name: Any, names: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint at the name that was probably meant; only the first 200 names are compared."""
+    """Return a hint with the name that was probably meant.
+
+    Only the first 200 names are compared.
+    """
     guess = find_nearest(name, islice(names, 200)) if isinstance(name, str) else None
     return f"did you mean {guess}?" if guess else otherwise
 
@@ -78,7 +81,7 @@ def list_names(names: Iterable[str]) -> str:
 
 
 def name_place(pointer: Pointer) -> str:
-    """Name the value at a pointer for a sentence: `key`, or "item 2 of `key`"."""
+    """Name the value at a pointer in a sentence: `key`, or "item 2 of `key`"."""
     if not pointer:
         return "the document"
     *parents, last = pointer
@@ -89,7 +92,7 @@ def name_place(pointer: Pointer) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Show a value in a few words: scalars as written, containers by what they are."""
+    """Show a value in a few words: scalars as written, containers by their type."""
     if isinstance(value, str):
         return f"'{make_excerpt(value, 60)}'"
     if isinstance(value, bool):
@@ -126,11 +129,11 @@ def list_texts(value: Any, key: str) -> Iterator[tuple[int, str]]:
 
 
 def describe_note(note: Note) -> tuple[str, str]:
-    """Return the sentence and the hint that a note's rule makes of its facts."""
+    """Return the sentence and the hint that a note's rule makes from its facts."""
     rule = VALIDATION_RULES[note.rule]
     return rule.message.format_map(note.facts), rule.hint.format_map(note.facts)
 
 
 def locate_note(note: Note, document: Document) -> Place:
-    """Return where a note of a document points: its own place, or that of its pointer."""
+    """Return where a note on a document points: its own place, or that of its pointer."""
     return note.place or document.locate(note.pointer, of_key=note.of_key)

@@ -16,28 +16,27 @@ from evalstore.lint.words.placeholders import find_in_text
 from evalstore.model import MALFORMED_ERRORS, Artifact, Judge, ScoreType, read_judge
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-# Patterns as text, which `re` compiles when it first meets them: few commands read a prompt.
+# Patterns as text, which `re` compiles on first use: few commands read a prompt.
 _SENTENCE = r"[^.!?\n]+[.!?]*"
 _WORD = r"[a-z]+(?:['-][a-z]+)*"
-# What a template may show besides the output in which somebody explains what counts.
+# What a template may show besides the output to explain what counts.
 _EXPLAINING = frozenset({"criteria", "context"})
 _REFERENCE = (
     r"(?i)\b(?:(?:reference|expected|gold|model|correct|ideal) "
     r"(?:answer|output|response|solution)|ground truth|answer key)\b"
 )
 _CORRECTNESS = r"(?i)\b(?:in)?(?:correct|accurate|accuracy|correctness|true|factual|factually)\b"
-# The share of the rows that a judge is validated against, from which on they are said to have a
-# reference.
+# The share of the validation rows of a judge from which on they count as having a reference.
 _LEAST_SHARE = 0.9
-# Words that praise without saying what for; a criterion of these alone means what each reader
-# thinks of.
+# Words that praise without saying why; a criterion of these alone means what each reader thinks it
+# means.
 _VAGUE_WORDS = (
     "good bad great nice quality helpful helpfulness useful usefulness appropriate acceptable "
     "adequate satisfactory excellent well better best fine decent high poor effective "
     "effectiveness"
 )
 _VAGUE = frozenset(_VAGUE_WORDS.split())
-# Words of any prompt, which say nothing of what counts.
+# Words that any prompt has, which say nothing about what counts.
 _PLAIN_WORDS = (
     "a an the is are be it its this that these of to for in on as at by or and if not with from "
     "how what whether does do did you your i we they please expert evaluator judge judges "
@@ -87,7 +86,7 @@ _RANGE = (
     rf"(?i)(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN "
     rf"DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b"
 )
-# "Rate it", "on a scale": what only names a number is no scale.
+# "Rate it", "on a scale": something that merely names a number is not a scale.
 _ASKS_FOR_NUMBER = r"(?i)^\W*(?:please\s+)?(?:rate|score|grade)\b|\bon a scale\b"
 _NO_ANCHOR = (
     "to or and through out of points? stars? scale inclusive as for how based in on per json with "
@@ -175,10 +174,10 @@ def _lint_scale(judge: Judge, artifact: Artifact, prose: str) -> Iterator[Note]:
 
 
 def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
-    """Yield what the statements of a list leave open, and those that it has twice.
+    """Yield what the statements in a list leave open, and those that occur twice.
 
-    Yields nothing for other values. `seen` are hashes of statements, of other lists as well: the
-    words of one are looked at once.
+    Yields nothing for other values. `seen` are hashes of statements, including those of other
+    lists: the words of each are checked once.
     """
     first: dict[str, int] = {}
     for index, item in enumerate(listed if isinstance(listed, list) else ()):
@@ -196,7 +195,7 @@ def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
 
 
 def lint_criterion(text: str, at: Pointer, hint: str = _CHECKS_HINT) -> Iterator[Note]:
-    """Yield what a text for a judge leaves open or leads astray; `hint` says where two belong."""
+    """Yield what a text for a judge leaves open or gets wrong; `hint` says where two belong."""
     if found := _find_vague(text, frozenset()):
         yield make_note("criterion-vague", at, found=found)
     yield from _lint_doubled(text, at, hint, is_criterion=True)
@@ -208,7 +207,7 @@ def lint_criterion(text: str, at: Pointer, hint: str = _CHECKS_HINT) -> Iterator
 
 
 def _find_asked_scale(text: str) -> str:
-    """Return the scale on which a text asks for a number; empty where it only speaks of numbers."""
+    """Return the scale on which a text asks for a number; empty if it only mentions numbers."""
     asked = re.search(_ASKS_FOR_NUMBER, text)
     scale = re.search(_RANGE, text) if asked else None
     return scale[0] if scale else ""
@@ -256,7 +255,7 @@ def _lint_doubled(
 ) -> Iterator[Note]:
     sentences = [match[0].strip() for match in re.finditer(_SENTENCE, prose)]
     for sentence in sentences:
-        # Most statements name no two qualities, which is seen faster than the pattern finds none.
+        # Most statements do not name two qualities, which is quicker to see than by the pattern.
         lowered = sentence.lower()
         if sum(quality in lowered for quality in _QUALITIES) < 2:  # noqa: PLR2004  # two
             continue

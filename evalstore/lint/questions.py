@@ -32,11 +32,11 @@ from evalstore.lint.wording import note_violation
 from evalstore.model import Artifact
 
 _At = TypeVar("_At")  # where a question is: its pointer, or its line
-# JSON can write it in one other way alone: by codes of its letters.
+# JSON has one other way to write it: with escapes for its letters.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
 _TEXT = {str}
-# What may be any text; of the id, any that is not empty.
+# Keys that may be any text; for the id, any but an empty one.
 _FREE_KEYS = frozenset({"id", "input", "criteria", "context", "expected", "group"})
 _MOST_ALIKE = 100  # sets of keys; a dataset has a few
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
@@ -45,7 +45,7 @@ _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dat
 class RowsPlace(NamedTuple):
     """A file of rows: the folder with its bundles, its path below that, and its name in findings.
 
-    `pins` are those of its dataset, where that is known.
+    `pins` are those of its dataset, if known.
     """
 
     root: Path | None
@@ -57,7 +57,7 @@ class RowsPlace(NamedTuple):
 def lint_questions(
     artifact: Artifact, root: Path | None, context: ValidationContext
 ) -> Iterator[Note]:
-    """Yield the findings of the questions in a dataset's YAML; `root` has its bundles."""
+    """Yield the findings about questions in a dataset's YAML; `root` has its bundles."""
     first: dict[str, Pointer] = {}
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
@@ -87,11 +87,11 @@ def lint_rows(
     defaults: Mapping[str, Any] | None,
     context: ValidationContext,
 ) -> Iterator[Note]:
-    """Yield what is wrong with rows, each by itself and with the others; of all, at `pointer`.
+    """Yield what is wrong with rows, individually and together; notes on all are at `pointer`.
 
-    `lines` are the numbered lines of their file, which are not blank. In a `streamed` context
-    nothing is remembered of a row: so two with one id, and a dataset that grades none, are left to
-    who reads them.
+    `lines` are the numbered non-blank lines of their file. In a `streamed` context nothing about a
+    row is remembered, so duplicate ids, and a dataset that grades none of its questions, are left
+    to whoever reads them.
     """
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
@@ -126,7 +126,7 @@ def lint_rows(
 class _LineLinter:
     """Lints the rows of one file, each by itself.
 
-    `_alike` has the notes of rows of texts by keys.
+    `_alike` has the notes on rows of texts by keys.
     """
 
     at: RowsPlace
@@ -135,7 +135,7 @@ class _LineLinter:
     _alike: dict[tuple[str, ...], list[Note]] = field(default_factory=dict)
 
     def lint_line(self, line: bytes, number: int) -> tuple[list[Note], Any]:
-        """Return what is wrong with one row, and the row; None where it cannot be read."""
+        """Return what is wrong with one row, and the row; None if it cannot be read."""
         at = self.at
         try:
             row = read_row(line, at.file, number)
@@ -152,7 +152,7 @@ class _LineLinter:
                     "row-malformed", place=Place(at.file, number, 1), message=message, hint=""
                 )
             ], None
-        # Most rows have the keys of others and texts under them, which nothing looks into.
+        # Most rows have familiar keys with texts under them, which nothing looks into.
         found = self._alike.get((*row,))
         if found is None or {*map(type, row.values())} != _TEXT or not row["id"]:
             found = self._look_into(row, number)
@@ -162,7 +162,7 @@ class _LineLinter:
 
     def _look_into(self, row: dict[str, Any], number: int) -> list[Note]:
         at, values = self.at, self.values
-        # One broken row keeps no other from being scored.
+        # A broken row keeps no other row from being scored.
         found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
         found += values.lint_row(row, (), Place(at.file, number, 1))
         bundled = _find_row_bundle(row, values.defaults, at.root)
@@ -174,7 +174,7 @@ class _LineLinter:
     def _is_told_by_keys(self, row: dict[str, Any]) -> bool:
         """Whether all rows of texts with these keys have the same notes.
 
-        They have if neither rubric nor schema reads a text.
+        They do if neither rubric nor schema reads a text.
         """
         read = load_schema(QUESTION)["properties"].keys() - _FREE_KEYS
         return (
@@ -192,7 +192,7 @@ def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
 
 
 def _weigh_unscored(unscored: list[Note], count: int, pointer: Pointer) -> Iterator[Note]:
-    """Yield the notes of questions without a rubric, or a single one where there are no others."""
+    """Yield the notes on questions without a rubric, or a single one if there are no others."""
     if unscored and len(unscored) == count:
         yield make_note(
             "dataset-unscored", pointer, of_key=True, hint=f"{_RUBRIC_HINT}, or score with --rubric"
@@ -246,7 +246,7 @@ def _lint_row(
 
 
 def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
-    """Yield the expected facts of white space alone, which leave a question unscored."""
+    """Yield the expected facts that are only white space, which leave a question unscored."""
     for index, fact in enumerate(get_list(row, "expected_facts")):
         text = fact.get("value") if isinstance(fact, dict) else fact
         if isinstance(text, str) and text and not text.strip():
@@ -260,7 +260,7 @@ def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
 
 
 def _note_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
-    """Return where the id of a row stood first, if that was before `here`; note it else."""
+    """Return where the id of a row first occurred, if that was before `here`; else note it."""
     id_ = row.get("id")
     before = first.setdefault(id_, here) if isinstance(id_, str) else here
     return None if before is here else before
@@ -284,7 +284,7 @@ def _find_column(line: bytes, error: LoadError) -> int | None:
 
 
 def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace) -> Iterator[Note]:
-    """Yield the notes of one line with their columns; it is read only where a search finds none."""
+    """Yield the notes on one line with their columns; it is parsed only if a search finds none."""
     text, document = line.decode("utf-8").removeprefix("\ufeff"), None
     file = TextFile(at.root, at.path, number)
     for note in notes:
@@ -303,12 +303,12 @@ def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace)
 
 
 def _find_key(text: str, note: Note) -> Span | None:
-    """Return where the key of a note is in a line of JSON; None where only a parser can tell."""
+    """Return where the key of a note is in a line of JSON; None if only a parser can tell."""
     name = note.pointer[0] if len(note.pointer) == 1 and note.of_key else None
     if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or _ESCAPED_LETTER.search(text):
         return None
     quoted = f'"{name}"'
-    if text.count(quoted) != 1:  # of several one may be a value, or deeper
+    if text.count(quoted) != 1:  # if there are several, one may be a value, or nested
         return None
     start = text.index(quoted)
     return Span(1, start + 1, start, start + len(quoted))

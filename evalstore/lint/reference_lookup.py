@@ -1,4 +1,4 @@
-"""Looks up the artifacts that references name, once a run, in files and in releases."""
+"""Looks up the artifacts that references name, once per run, in files and in releases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LookupResult = Artifact | EvalstoreError | None
 
 
 class ArtifactFiles:
-    """The artifacts among the files of this run, by name and by name without its case."""
+    """The artifacts among the files of this run, by name and by case-folded name."""
 
     def __init__(self, artifacts: Iterable[Artifact]) -> None:
         self._by_name: defaultdict[tuple[Kind, str], list[Artifact]] = defaultdict(list)
@@ -25,7 +25,7 @@ class ArtifactFiles:
             self._lower[artifact.kind, artifact.id.lower()].add(artifact.id)
 
     def list_named(self, kind: Kind, id_: str) -> list[Artifact]:
-        """Return the files of one name; more than one when several folders were given."""
+        """Return the files with one name; several if several folders were given."""
         return self._by_name.get((kind, id_), [])
 
     def list_case_twins(self, artifact: Artifact) -> list[str]:
@@ -35,9 +35,9 @@ class ArtifactFiles:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLookup:
-    """References to artifacts; without `load` (no store) only the files of this run are known.
+    """References to artifacts; without `load` (no store), only the files of this run are known.
 
-    `locked` are the references that evalstore.lock holds, as they are written: those do not float.
+    `locked` are the references in evalstore.lock, as written: those do not float.
     """
 
     files: ArtifactFiles
@@ -47,9 +47,12 @@ class ReferenceLookup:
     _floating: dict[str, str | None] = field(default_factory=dict)
 
     def find_floating_inside(self, ref: Ref) -> str | None:
-        """Return a floating reference within what `ref` means, and who has it; else None."""
+        """Return a floating reference within what `ref` means, and its owner.
+
+        None if there is none.
+        """
         if str(ref) not in self._floating:
-            self._floating[str(ref)] = None  # a circle of references leads nowhere new
+            self._floating[str(ref)] = None  # a cycle of references leads nowhere new
             self._floating[str(ref)] = self._find_floating(ref)
         return self._floating[str(ref)]
 
@@ -61,7 +64,7 @@ class ReferenceLookup:
         for text in pins:
             try:
                 inner = parse_ref(text)
-            except RefError:  # a finding of the file that holds it
+            except RefError:  # a finding about the file that contains it
                 continue
             if inner.is_floating and text not in self.locked:
                 return f"{text} in {ref}"
@@ -108,4 +111,4 @@ def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
     return ref.type is not PinType.REVISION
 
 
-UNKNOWN = ReferenceLookup(ArtifactFiles(()), None)  # where no other artifact is looked at
+UNKNOWN = ReferenceLookup(ArtifactFiles(()), None)  # if no other artifact is looked at

@@ -1,4 +1,4 @@
-"""Lints an artifact's references: they exist, are pinned as the policy asks, and form no circle."""
+"""Lints an artifact's references: they exist, are pinned as the policy asks, and form no cycle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.versions import find_version
 
-_MEASURED_ON = "validated_against"  # a record of the past, through which no score goes
+_MEASURED_ON = "validated_against"  # a record of the past, on which no score depends
 # Which kind each key wants; a pointer's last part is the key.
 _KIND_BY_KEY = {
     "rubric_ref": Kind.RUBRIC,
@@ -28,7 +28,7 @@ _KIND_BY_KEY = {
 
 
 def lint_references(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the findings of every reference that an artifact holds."""
+    """Yield the findings about every reference in an artifact."""
     for pointer, text in find_pins(artifact.kind, artifact.document.value):
         yield from lint_pin(pointer, text, lookup)
     if artifact.kind is Kind.RUBRIC:
@@ -36,7 +36,7 @@ def lint_references(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Not
 
 
 def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the findings of the references in the settings."""
+    """Yield the findings about the references in the settings."""
     for name, target in get_mapping(settings, "targets").items():
         if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
             yield from lint_pin(("targets", name, "dataset"), text, lookup, released=False)
@@ -45,7 +45,10 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
 def lint_pin(
     pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True
 ) -> Iterator[Note]:
-    """Yield the findings of one reference; in an unreleased artifact it may be unreleased, too."""
+    """Yield the findings about one reference.
+
+    In an unreleased artifact it may be unreleased, too.
+    """
     key = str(pointer[-1])
     try:
         ref = parse_ref(text)
@@ -96,9 +99,9 @@ def lint_pin(
 
 @dataclass(frozen=True, slots=True)
 class LaggingPins:
-    """The pins of a dataset to rubrics of its own source that are newer now, each reported once.
+    """A dataset's outdated pins to rubrics of its own source, each reported once.
 
-    `origin` is the format and the suite of its source; None where no migration has made it.
+    `origin` is the format and the suite of its source; None if it was not migrated.
     """
 
     origin: tuple[Any, Any] | None
@@ -107,16 +110,16 @@ class LaggingPins:
 
     @classmethod
     def from_dataset(cls, dataset: Artifact, lookup: ReferenceLookup) -> LaggingPins:
-        """Return the pins of a dataset, none of them looked at."""
+        """Return the pins of a dataset, none of them checked yet."""
         return cls(read_origin(dataset.document.value), lookup)
 
     def lint_all(self, dataset: Artifact) -> Iterator[Note]:
-        """Yield a note on each pin in the YAML of a dataset that lags behind."""
+        """Yield a note on each pin in a dataset's YAML that lags behind."""
         for pointer, text in find_pins(dataset.kind, dataset.document.value) if self.origin else ():
             yield from self.lint(text, pointer)
 
     def lint(self, text: str, pointer: Pointer) -> Iterator[Note]:
-        """Yield a note on a pin whose rubric has a later version, made of the same source."""
+        """Yield a note on a pin whose rubric has a later version from the same source."""
         if self.origin is None or text in self._seen:
             return
         self._seen.add(text)
@@ -138,13 +141,13 @@ class LaggingPins:
 
 
 def is_behind(ref: Ref, artifact: Artifact) -> bool:
-    """Whether an exact pin is below the version that a file has."""
+    """Whether an exact pin is below the version in a file."""
     version = find_version(artifact.version)
     return ref.version is not None and version is not None and version > ref.version
 
 
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:
-    """Return the artifact that a reference names, or None when there is none to be had."""
+    """Return the artifact that a reference names; None if there is none."""
     if not isinstance(text, str):
         return None
     try:
@@ -155,7 +158,7 @@ def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:
 
 
 def lint_composites(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the composites of a rubric that hold composites themselves."""
+    """Yield the composites of a rubric that contain composites themselves."""
     for pointer, text in _list_inner_rubrics(artifact):
         inner = find_referenced(text, lookup)
         if inner is None or not any(_list_inner_rubrics(inner)):
@@ -173,7 +176,10 @@ def _list_inner_rubrics(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
 
 
 def _find_cycle(start: str, inner: Artifact, lookup: ReferenceLookup) -> list[str]:
-    """Return the shortest path from `start` through `inner` back to `start`; empty without one."""
+    """Return the shortest path from `start` through `inner` back to `start`.
+
+    Empty if there is none.
+    """
     paths = {inner.versioned: [start, inner.versioned]}
     queue = deque([inner])
     while queue and start not in paths:

@@ -67,7 +67,7 @@ def lint_rubric(artifact: Artifact) -> Iterator[Note]:
 
 
 def _lint_question_keys(value: Any) -> Iterator[Note]:
-    """Yield the places that take a key of the question in another type than a place before them."""
+    """Yield the places that take a question's key as another type than an earlier place."""
     first: dict[str, tuple[str, str]] = {}
     checks = get_list(value, "checks")
     ids = (
@@ -78,7 +78,7 @@ def _lint_question_keys(value: Any) -> Iterator[Note]:
     for index, check in list_mappings(value, "checks"):
         kind = check.get("kind")
         if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
-            continue  # a finding by itself
+            continue  # a separate finding
         for place in list_question_values(check):
             wanted = find_wanted_type(check["kind"], place.pointer)
             other, owner = first.setdefault(place.key, (wanted, str(ids[index] or check["kind"])))
@@ -95,7 +95,7 @@ def _lint_question_keys(value: Any) -> Iterator[Note]:
 
 
 def lint_judged_checks(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    """Yield the findings of a rubric's checks that need the judges which they name."""
+    """Yield the findings about a rubric's checks that depend on the judges they name."""
     for index, check in list_mappings(artifact.document.value, "checks"):
         yield from _lint_variables(check, ("checks", index), lookup)
 
@@ -119,7 +119,7 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
 
 
 def _fix_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Fix | None:
-    """Return the check that is meant where it can be one only, and nothing else names it."""
+    """Return the check that is meant if only one is possible, and nothing else names it."""
     guess = find_only_near(id_, tuple(ids))
     return Fix(guess) if guess and guess not in taken else None
 
@@ -184,7 +184,7 @@ def lint_weights(artifact: Artifact) -> Iterator[Note]:
 
 
 def _is_pass_or_fail(check: Mapping[str, Any]) -> bool:
-    """Whether a check's score is 0 or 1, and a higher one better."""
+    """Whether a check's score is 0 or 1, and a higher one is better."""
     return find_check_kind(check["kind"]).is_binary and not check.get("negate")
 
 
@@ -199,15 +199,14 @@ def _lint_unread_weights(scoring: Mapping[str, Any], ids: Sequence[str]) -> Iter
 
 
 def _lint_small_weights(scoring: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Note]:
-    """Yield the weights of checks that pass or fail without ever turning the rubric's verdict."""
+    """Yield the weights of pass-or-fail checks that never turn the rubric's verdict."""
     written, threshold = get_mapping(scoring, "weights"), scoring.get("threshold", Decimal("0.7"))
     weights = [written.get(id_, 1) for id_ in ids]
     has_verdict = scoring.get("combine") == "weighted_avg" and scoring.get("verdict") != "all"
     has_numbers = all(_is_number(number) for number in (*weights, threshold))
     if not has_verdict or not has_numbers or not threshold:
         return
-    # A required check decides by itself, and a weight of 0 says of itself that the check only
-    # advises.
+    # A required check decides by itself, and a weight of 0 says that the check only advises.
     required = [id_ for _, id_ in list_texts(scoring, "required")]
     for index, (id_, weight) in enumerate(zip(ids, weights, strict=True)):
         if weight > 0 and id_ not in required and not _can_turn(weights, index, threshold):
@@ -242,10 +241,9 @@ def _is_zero(weight: Any) -> bool:
 
 def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
-    # A kind may rely on its schema; one that has no module yet has no problems either.
+    # A kind may rely on its schema; one without a module yet has no problems either.
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
-        # A check that takes a list or a pattern from the question is looked at there, with each
-        # value written in.
+        # A list or pattern from the question is checked there, with each value filled in.
         own = KINDS[kind].find_problems(check) if has_own_lists(check) else ()
         for problem in chain(own, find_step_problems(check)):
             rule = "check-broken" if problem.blocks else "check-problem"
@@ -332,7 +330,7 @@ def grade_file_examples(
 
     def load(ref: str) -> Artifact:
         found = find_referenced(ref, lookup)
-        if found is None:  # a finding of its own
+        if found is None:  # a separate finding
             raise RefError(f"{ref} is not there")
         return found
 
@@ -340,7 +338,7 @@ def grade_file_examples(
 
 
 def lint_examples(kind: Kind, graded: Iterable[GradedExample]) -> Iterator[Note]:
-    """Yield the examples that get something else than they expect."""
+    """Yield the examples whose results are not as expected."""
     for one in graded:
         example, result = one.example, one.result
         if result is None or not one.is_failed:
@@ -358,7 +356,7 @@ def lint_examples(kind: Kind, graded: Iterable[GradedExample]) -> Iterator[Note]
 
 
 def _explain(result: RubricResult) -> str:
-    """Return what a check says that failed, else one that was not scored, else any."""
+    """Return the reason of a check that failed, else of one that was not scored, else of any."""
     checks = sorted(
         result.checks,
         key=lambda check: (check.verdict is not Verdict.FAIL, check.verdict is Verdict.PASS),
@@ -369,7 +367,7 @@ def _explain(result: RubricResult) -> str:
 
 
 def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[str]:
-    """Yield a sentence on the examples of a file that could not be graded."""
+    """Yield a sentence on the examples in a file that could not be graded."""
     graded = list(graded)
     reasons = [one.why for one in graded if one.result is None]
     if reasons:
@@ -378,10 +376,10 @@ def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[st
 
 
 def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
-    """Yield the errors that keep an artifact from being used to grade: `bump` refuses it for them.
+    """Yield the errors that keep an artifact from grading: `bump` refuses it for them.
 
-    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own
-    question, for it releases several artifacts at once.
+    `load` reads the rubrics of its composites. Whether its references name releases is left to
+    `bump`, because it releases several artifacts at once.
     """
     lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
     notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]

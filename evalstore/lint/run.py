@@ -1,4 +1,4 @@
-"""Validates many files: reads each, runs the linters of its kind, places and weighs notes."""
+"""Validates many files: reads each, runs the linters for its kind, places and weighs notes."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ from evalstore.progress import Watch
 
 
 class FileFindings(NamedTuple):
-    """The findings of one file in the order of their places, and the rules switched off.
+    """The findings about one file in the order of their places, and the rules switched off.
 
-    `notes` are sentences on what was not looked at.
+    `notes` are sentences on what was not checked.
     """
 
     findings: list[Finding]
@@ -91,15 +91,14 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
-    `load` answers a reference or raises `RefError`; without it only the files of this run are
-    known. `settings` are those of evalstore.yaml, by default as the file among `sources` has them.
-    `strict` makes every finding an error. `known` is what the rules of changes and the acceptances
-    are measured by; `locked` are the references that evalstore.lock holds, which do not float.
-    `watch` wraps the iteration over the files (a progress bar); `expect` is told the artifacts of
-    the run before `load` is asked for their references; `parse` reads YAML. `whole` gives every
-    finding its line of the file, and not only the first of a rule in a file, which are shown.
-    `grading` says how judges answer about the examples of rubrics and judges; without it no example
-    is graded.
+    `load` resolves a reference or raises `RefError`; without it only the files of this run are
+    known. `settings` are those of evalstore.yaml, by default as in the file among `sources`.
+    `strict` makes every finding an error. `known` is what the rules for changes and the acceptances
+    are measured by; `locked` are the references in evalstore.lock, which do not float. `watch`
+    wraps the iteration over the files (a progress bar); `expect` receives the artifacts of the run
+    before `load` is asked for their references; `parse` reads YAML. `whole` gives every finding its
+    line of the file, not only those of a rule in a file that are shown. `grading` says how judges
+    answer about the examples of rubrics and judges; without it no example is graded.
     """
     with FolderReader() as folders:
         files_read = (read_source(source, parse, folders.read) for source in sources)
@@ -147,7 +146,7 @@ def _find_settings(reads: list[ReadFile]) -> Any:
 
 
 def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
-    """Return the findings of a file, and the rules of those that the settings switch off."""
+    """Return the findings about a file, and the rules that the settings switch off for it."""
     policy = context.find_policy(item.artifact) if item.artifact else context.base
     notes, sentences = list(_lint_file(item, context)), list[str]()
     if item.artifact and context.grading:
@@ -257,7 +256,7 @@ def _has_prompt(artifact: Artifact) -> bool:
 
 
 def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
-    """Yield the notes of an artifact and its references, without the questions of a dataset."""
+    """Yield the notes on an artifact and its references, without the questions of a dataset."""
     yield from _lint_by_itself(artifact, context.cosmetic)
     yield from lint_twins(artifact, context.lookup.files)
     yield from lint_former_id(artifact, context.lookup)
@@ -272,7 +271,7 @@ def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]
 
 
 def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[Note]:
-    """Yield what is wrong with an artifact whatever else there is, and whatever day it is."""
+    """Yield what is wrong with an artifact regardless of other files and of today's date."""
     yield from lint_artifact_shape(artifact.kind, artifact.document.value)
     yield from lint_artifact_keys(artifact.kind, artifact.document.value, cosmetic)
     yield from lint_identity(artifact)
@@ -296,7 +295,7 @@ def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext
 
 
 def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset[str]:
-    """Return the datasets that the store's judges were validated against, read once a run."""
+    """Return the datasets that the store's judges were validated against, read once per run."""
     if root is None:
         return frozenset()
     if root not in context.gold_names:
@@ -313,17 +312,17 @@ def _iterate_gold_names(root: Path) -> Iterator[str]:
 
 
 def _find_rows_beside(item: ReadFile) -> str | None:
-    """Return the path of a dataset's rows below the root; None without, or for a malformed name."""
+    """Return the path of a dataset's rows below the root; None if it has none or misnames it."""
     if item.artifact is None or item.source.root is None:
         return None
-    with suppress(LoadError):  # a finding of the dataset's shape
+    with suppress(LoadError):  # a finding about the dataset's shape
         if rows := find_rows_path(item.artifact):
             return str(PurePosixPath(item.source.path).with_name(PurePosixPath(rows).name))
     return None
 
 
 def name_rows_file(source: ValidationSource, path: str) -> str:
-    """Return the name in findings of the rows file at `path`, next to a source or itself one."""
+    """Return the name in findings for the rows file at `path`, next to a source or itself one."""
     return str(PurePosixPath(source.file).with_name(PurePosixPath(path).name))
 
 

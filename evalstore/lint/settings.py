@@ -1,4 +1,4 @@
-"""Lints evalstore.yaml beyond its schema: the names of rules, and the levels that they may have."""
+"""Lints evalstore.yaml beyond its schema: the names of rules, and their possible levels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lint_settings(value: Any, known: KnownRules) -> Iterator[Note]:
 
 
 def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Iterator[Note]:
-    """Yield notes on entries of `rules` that name no rule or give it a level of the other sort."""
+    """Yield notes on entries of `rules` that name no rule, or give it a level of the wrong type."""
     for name, level in levels.items():
         matched = RULE_SETTING.fullmatch(name)
         if matched is None:  # the schema says what is wrong with it
@@ -83,7 +83,7 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
 
 
 def is_level_note(note: Note) -> bool:
-    """Whether the schema notes the level of a rule, of which `lint_rule_levels` knows more."""
+    """Whether the schema notes the level of a rule, about which `lint_rule_levels` knows more."""
     return note.rule == "value-not-allowed" and note.pointer[:1] == ("rules",)
 
 
@@ -93,7 +93,7 @@ def _list_levels(id_: str, changes: Collection[str]) -> tuple[str, ...]:
 
 
 def _lint_fixed_levels(levels: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield the entries of `rules` that would lower an error: that always stays one."""
+    """Yield the entries of `rules` that would lower an error, which always stays one."""
     for name, level in levels.items():
         rule = VALIDATION_RULES.get(name)
         if (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evalstore.languages.schemas import Predicate, Schema, Violation
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
-_NEW = {name: kind.value for kind, name in ROOTS.items()}  # what `evalstore new` writes
+_NEW = {name: kind.value for kind, name in ROOTS.items()}  # as written by `evalstore new`
 SETTINGS = "evalstore"
 ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
@@ -57,15 +57,15 @@ _LEFT_TO_OTHER_RULES = {
 
 
 def lint_artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
-    """Yield what the schemas say against an artifact: its kind's, and its checks' kinds'."""
+    """Yield the schema violations of an artifact: by its kind's schema, and its checks' kinds'."""
     yield from lint_shape(ROOTS[kind], value)
     if kind is Kind.RUBRIC:
         yield from lint_check_shapes(value)
 
 
 def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
-    """Yield what the schema `name` says against `value`, which is at `pointer`."""
-    # Most values are valid, which a predicate says a hundred times as fast as the library.
+    """Yield the violations of schema `name` in `value`, which is at `pointer`."""
+    # Most values are valid, which a predicate determines a hundred times faster than the library.
     if (meets := _compile_named_predicate(name)) and meets(value):
         return
     for violation in _compile_named(name).find_violations(value):
@@ -75,7 +75,7 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
 
 
 def _add_description(name: str, violation: Violation) -> Violation:
-    """Return a violation with its key's words where the violated branch has none."""
+    """Return a violation with the description of its key, if the violated branch has none."""
     if (
         not isinstance(violation.schema, dict)
         or "description" in violation.schema
@@ -89,9 +89,9 @@ def _add_description(name: str, violation: Violation) -> Violation:
 
 
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:
-    """Return a note that repeats a key's schema, with the command that says all of it."""
+    """Return a note that repeats a key's schema, with the command that shows all of it."""
     said, names = read_first_sentence(violation.schema), list_key_names(name)
-    # A name that the user chose, as that of a target, is no key of the schema.
+    # A name that the user chose, such as that of a target, is not a key of the schema.
     keys = [part for part in violation.pointer if part in names]
     if not said or not note.facts["hint"].endswith(said):
         return note
@@ -104,7 +104,7 @@ def _name_topic(note: Note, name: str, violation: Violation) -> Note:
 
 
 def lint_check_shapes(rubric: Any) -> Iterator[Note]:
-    """Yield what the kinds' schemas have against a rubric's checks."""
+    """Yield the violations of the kinds' schemas in a rubric's checks."""
     for index, check in list_mappings(rubric, "checks"):
         pointer = ("checks", index)
         if "kind" not in check:
@@ -121,7 +121,7 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
 
 
 def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
-    """Return a hint on an unknown kind, and the kind that is meant where only one is near."""
+    """Return a hint on an unknown kind, and the kind that is meant if only one is near."""
     kinds = list_check_kinds()
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None
@@ -131,14 +131,14 @@ def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:
-    """Whether `value` meets the schema `name` in full."""
+    """Whether `value` fully meets the schema `name`."""
     meets = _compile_named_predicate(name)
     return meets(value) if meets else _compile_named(name).is_valid(value)
 
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """Return a schema by its path below schema/, or a part: `question` is what one row meets."""
+    """Return a schema by its path below schema/, or a part: `question` is for one row."""
     if name in _PARTS:
         definitions = load_schema(_PARTS[name])["$defs"]
         return {**definitions[name], "$defs": definitions}
@@ -164,7 +164,7 @@ def list_key_names(name: str) -> frozenset[str]:
 
 
 def load_open_schema(name: str) -> Any:
-    """Return the schema `name` with all extra keys allowed, as `keys` reports them better."""
+    """Return the schema `name` with all extra keys allowed, because `keys` reports them better."""
     return _drop_closed(load_schema(name))
 
 

@@ -1,4 +1,4 @@
-"""Quotes the line of a file that a finding is about, cut to what a screen shows."""
+"""Quotes the line of a file that a finding is about, cut to what fits a screen."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from evalstore.files import open_below
 from evalstore.lint.sources import ValidationSource
 from evalstore.model import Finding, SourceLine
 
-_AFTER = 300  # characters: no screen is as wide
+_AFTER = 300  # characters: no screen is that wide
 _CUT = "…"
 _BREAK = re.compile(r"[\r\n]")
-# A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a
-# word.
+# A template tag, a quoted text, or the characters up to one that ends a key, number or word.
 _WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{}\[\]]+|.""")
 
 
 def quote_span(document: Document, span: Span | None) -> SourceLine | None:
     """Return the line of a node with the node marked.
 
-    Of one of several lines its first character.
+    If it spans several lines, its first character is marked.
     """
     if span is None:
         return None
@@ -41,7 +40,7 @@ def add_source_lines(
 ) -> list[Finding]:
     """Return findings, the first `most` of a rule in a file with their line (None: all).
 
-    Those at a place without a node (a row, a syntax error) read it again.
+    For places without a node (a row, a syntax error), the line is read again.
     """
     quoted = list(findings)
     places: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -52,7 +51,7 @@ def add_source_lines(
         if is_shown and finding.line and finding.source is None:
             places[finding.file][finding.line].append(index)
     for file, by_line in places.items():
-        # Of a long line only what is shown is kept, and of the others nothing.
+        # Of a long line only the visible part is kept, and of the others nothing.
         for number, line in _read_lines(source, file, by_line.keys()):
             for index in by_line[number]:
                 quoted[index] = replace(
@@ -65,7 +64,7 @@ def _quote_column(line: str, column: int | None) -> SourceLine:
     start = (column or 0) - 1
     if not 0 <= start <= len(line):
         return _cut_line(line, 0, 0)
-    # An error at the end of a line is marked behind it.
+    # An error at the end of a line is marked after it.
     word = _WORD.match(line, start)
     return _cut_line(line, start, word.end() if word else start + 1)
 
@@ -83,7 +82,7 @@ def _read_lines(
 
 
 def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) for every line; of one beyond the limit, its beginning."""
+    """Yield (number, line) for every line; if it is beyond the limit, only its beginning."""
     number = 0
     while line := stream.readline(LINE_LIMIT + 2):
         number += 1

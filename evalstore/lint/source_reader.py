@@ -43,16 +43,16 @@ class ReadFile:
 def read_source(
     source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below
 ) -> ReadFile | None:
-    """Read one file; None for a candidate that is something else, and for a lock in form.
+    """Read one file; None for a candidate that is something else, and for a well-formed lock.
 
-    `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
+    `parse` reads YAML like `read_yaml`, and `read` a file like `read_below`.
     """
     if source.role is FileRole.LINK:
         return ReadFile(source, failed=make_note("link-not-followed"))
     if source.role is FileRole.IGNORED:
         return ReadFile(source, failed=_note_ignored(source.path))
     if source.role is FileRole.FOREIGN:
-        # The file as a whole: its first line says nothing, and may be an archive's.
+        # The file as a whole: its first line is not informative, and may be an archive's.
         place, reason = Place(source.file), source.tool
         note = make_note("format-foreign", place=place, reason=reason, hint=source.advice)
         return ReadFile(source, failed=note)
@@ -108,7 +108,7 @@ def may_be_artifact(text: bytes) -> bool:
 
 
 def _note_ignored(path: str) -> Note:
-    """Return the note on a file that looks like an artifact, and why no command reads it."""
+    """Return the note on a file that looks like an artifact, with why no command reads it."""
     parts = Path(path).parts
     folder = next(kind.folder for kind in Kind if kind.folder.startswith(parts[0].lower()))
     name = f"{Path(path).stem}.yaml"

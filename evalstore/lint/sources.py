@@ -1,4 +1,4 @@
-"""Finds the files to validate: a store's, those of a folder of one kind, a file, standard input."""
+"""Finds the files to validate: a store's, those in a folder of one kind, a file, standard input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOKALIKES = (".yaml", ".yml", ".json")
 class FileRole(StrEnum):
     """What a file is read as.
 
-    ARTIFACT is of the kind that its keys show, CANDIDATE only if they show one.
+    ARTIFACT has the kind that its keys show, CANDIDATE only if they show one.
     """
 
     ARTIFACT = "artifact"
@@ -38,15 +38,15 @@ class FileRole(StrEnum):
     FOREIGN = "foreign"
 
 
-# The files of a store that are read as something else than artifacts.
+# The files of a store that are read as something other than artifacts.
 _OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationSource:
-    """One file: `root/path`, shown as `file`; or `data` of standard input, without a root.
+    """One file: `root/path`, shown as `file`; or `data` from standard input, without a root.
 
-    `tool` says of a foreign one whose it is, and `advice` what to do.
+    For a foreign file, `tool` says whose it is, and `advice` what to do.
     """
 
     file: str
@@ -60,7 +60,7 @@ class ValidationSource:
 
     @property
     def stem(self) -> str | None:
-        """The id in the file's name; None without a file."""
+        """The id in the file's name; None if there is no file."""
         return (
             self.path.rpartition("/")[2].removesuffix(_YAML).removesuffix(_JSON)
             if self.root
@@ -69,7 +69,7 @@ class ValidationSource:
 
     @property
     def is_in_layout(self) -> bool:
-        """Whether its folder says what it is, and not only its name."""
+        """Whether its folder determines what it is, not only its name."""
         return "/" in self.path
 
 
@@ -114,7 +114,7 @@ def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[Valid
 
 
 def make_file_source(path: Path, shown: str) -> ValidationSource:
-    """Return a file that was named: by its place in a store's layout, else as an artifact.
+    """Return a named file: by its place in a store's layout, else as an artifact.
 
     Its keys show the artifact's kind.
     """
@@ -140,7 +140,7 @@ def make_text_source(data: bytes) -> ValidationSource:
 
 
 def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSource]:
-    """Yield files in a kind's folder, below it, and in folders of like names, that are not read."""
+    """Yield unread files in a kind's folder, below it, and in folders with similar names."""
     wanted = (folder, folder.removesuffix("s"))
     for name in sorted(_list_folders(root), key=lambda name: (name != folder, name)):
         if name.lower() not in wanted:
@@ -180,7 +180,7 @@ def _list_names(folder: Path, suffix: str) -> list[str]:
 
 
 def _mark_link(source: ValidationSource) -> ValidationSource:
-    # There are thousands of them, of which pathlib would make objects.
+    # There are thousands of them, and pathlib would make an object for each.
     if source.root is not None and os.path.islink(f"{source.root}/{source.path}"):  # noqa: PTH114
         return ValidationSource(source.file, source.root, source.path, FileRole.LINK)
     return source

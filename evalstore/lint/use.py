@@ -1,4 +1,4 @@
-"""Validates what a command is about to use, releases and files, as `evalstore validate` does."""
+"""Validates the releases and files that a command is about to use, like `evalstore validate`."""
 
 from __future__ import annotations
 
@@ -39,17 +39,16 @@ from evalstore.store.rows import RowLine, name_rows_file, read_row_lines
 from evalstore.store.tags import find_last_release
 from evalstore.versions import find_version
 
-_SHORT_HINT = 60  # characters; `evalstore explain RULE` says the longer ones
+_SHORT_HINT = 60  # characters; `evalstore explain RULE` shows longer ones
 _SHOWN_ONCE = "pin-behind"  # one command moves all pins
 _BROKEN = "check-broken"
 
 
 @dataclass(frozen=True, slots=True)
 class UseFindings:
-    """What was found of artifacts in use: a file's first findings of a rule, and how many more.
+    """What was found about artifacts in use: a file's first findings per rule, and how many more.
 
-    `strict` says that the settings of the store, or of a target, let nothing pass of what was
-    found.
+    `strict` says that the settings of the store, or of a target, allow none of the findings.
     """
 
     findings: tuple[Finding, ...]
@@ -67,7 +66,7 @@ class UseFindings:
             raise FindingsError(f"{what}: the settings are strict, and there {count}", lines)
 
     def refuse_broken(self, what: str) -> None:
-        """Raise `FindingsError` where a check cannot be graded; `what` was not done for it."""
+        """Raise `FindingsError` if a check cannot be graded; `what` was not done for it."""
         errors = (one for one in self.findings if one.severity is Severity.ERROR)
         broken = tuple(error for error in errors if error.rule == _BROKEN)
         if broken:
@@ -75,7 +74,7 @@ class UseFindings:
             raise FindingsError(f"{what}: there is a check that cannot be graded", lines)
 
     def list_lines(self, *, without: Iterable[str] = ()) -> Iterator[str]:
-        """Yield each finding as a line with its place, but those of some rules."""
+        """Yield each finding as a line with its place, except those of some rules."""
         left = dict(self.more)
         shown = Counter((finding.file, finding.rule) for finding in self.findings)
         for finding in self.findings:
@@ -106,7 +105,7 @@ def list_used(
             continue
         try:
             found = used[ref] = find(ref)
-        except EvalstoreError:  # a finding of what refers to it
+        except EvalstoreError:  # a finding about what refers to it
             continue
         pins = find_pins(found.kind, found.artifact.value)
         pending += [text for pointer, text in pins if pointer[-1] != "validated_against"]
@@ -126,12 +125,12 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
 ) -> UseFindings:
     """Return what is wrong with artifacts, and with the questions of datasets as they are read.
 
-    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `load`
-    reads what references mean, by default from the store. Where all is used for one `dataset`, its
+    They are judged by the settings of the store. The rules `ignored` find nothing. `load` reads
+    what references mean, by default from the store. If everything is used for one `dataset`, its
     target is strict about all of it, and the pins of its last release may lag behind their source;
     `lines` gives those of its rows that are used, by default all. `beside` are further files
-    through which a target reaches one. Memory does not grow with the questions: an id that stands
-    twice is found by who indexes them.
+    through which a target reaches one. Memory does not grow with the questions: a duplicate id is
+    found by whoever indexes them.
     """
     artifacts = [resolved.artifact for resolved in used]
     context = _make_context(store, artifacts, today, load or store.read_artifact, beside)

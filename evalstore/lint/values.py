@@ -24,16 +24,16 @@ from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.question import find_slip
 from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
 
-# Of questions that lack one value, before any question is known to have it.
+# For questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000
 _DEFAULTS: Pointer = ("defaults",)
-_WORDS = frozenset({"each", "variables"})  # parameters whose texts are for judges
+_WORDS = frozenset({"each", "variables"})  # parameters whose texts are meant for judges
 
 
 class ReadCheck(NamedTuple):
     """A check that takes values from questions: its rubric as named, id, mapping, and the places.
 
-    `unasked` are the places of what its kind reads of a question's reference by itself.
+    `unasked` are the places of what its kind reads from a question's reference by itself.
     """
 
     rubric: str
@@ -63,7 +63,7 @@ def _find_read_checks(
         inner = None if deep else find_inner_ref(check)
         if found := find_referenced(inner, lookup):
             yield from _find_read_checks(found, str(inner), lookup, deep=True)
-        # What its own schema refuses is a finding of the rubric.
+        # What its own schema refuses is a finding about the rubric.
         elif (read := _read_check(ref, str(id_), check)) and is_valid_by_schema(
             f"checks/{check['kind']}", check
         ):
@@ -71,7 +71,7 @@ def _find_read_checks(
 
 
 def _read_check(ref: str, id_: str, check: Mapping[str, Any]) -> ReadCheck | None:
-    """Return a check with what it reads of questions; None where it reads nothing."""
+    """Return a check with what it reads from questions; None if it reads nothing."""
     keys = find_check_kind(check["kind"]).reference_keys
     unasked = tuple(QuestionValue((name,), key) for name, key in keys.items() if name not in check)
     values = list_question_values(check)
@@ -82,8 +82,8 @@ def _read_check(ref: str, id_: str, check: Mapping[str, Any]) -> ReadCheck | Non
 class ValueLinter:
     """The values of a dataset's questions.
 
-    A question that lacks a value is reported if another has it. With `reads_words` it looks at the
-    words of what judges are asked, too: once at each text.
+    A question that lacks a value is reported if another has it. With `reads_words`, the words that
+    judges are asked are checked, too: each text once.
     """
 
     lookup: ReferenceLookup
@@ -119,7 +119,7 @@ class ValueLinter:
                 value.pointer: self._place(row, pointer, check, value.key) for value in check.values
             }
             for note in () if absent else self._lint_filled(check, filled, places):
-                # The defaults are in the dataset's own file, whatever file its rows are in.
+                # The defaults are in the dataset's own file, whichever file has the rows.
                 if note.pointer[:1] == _DEFAULTS:
                     self._of_defaults.append(note)
                 else:
@@ -151,7 +151,7 @@ class ValueLinter:
     def _lint_unasked(
         self, check: ReadCheck, filled: Mapping[str, Any], pointer: Pointer
     ) -> Iterator[Note]:
-        """Yield the phrases of a question's own reference that an output has by chance."""
+        """Yield the phrases in a question's own reference that outputs contain by chance."""
         for value in check.unasked if self.reads_words else ():
             if not is_empty(filled.get(value.key)):
                 params = {**check.params, str(value.pointer[0]): {"from": value.key}}
@@ -161,7 +161,10 @@ class ValueLinter:
     def _lint_phrases(
         self, check: ReadCheck, value: QuestionValue, filled: Mapping[str, Any], at: Pointer
     ) -> Iterator[Note]:
-        """Yield a question's phrases that outputs have by chance; a short one is examined once."""
+        """Yield a question's phrases that outputs contain by chance.
+
+        A short one is examined once.
+        """
         kind, name = str(check.params["kind"]), str(value.pointer[0])
         written = fill_values(kind, check.params, filled)
         for (_, *place), phrase in list_phrases(written, name):
@@ -211,7 +214,7 @@ class ValueLinter:
                 "key-misspelt", (*pointer, slip), of_key=True, fix=Fix(key), found=slip, guess=key
             )
             return
-        # A line of rows is gone when the note is given out.
+        # The line of a row is gone when the note is reported.
         note = make_note(
             "question-value-missing",
             pointer,
@@ -236,7 +239,7 @@ class ValueLinter:
     ) -> Pointer | None:
         """Return where a question has a value.
 
-        None for the dataset's default, which was looked at.
+        Returns None for the dataset's default, which has been checked.
         """
         if key in row:
             return (*pointer, key)
@@ -268,11 +271,11 @@ def _lint_values(
     keys = {value.pointer: value.key for value in check.values}
     for found in KINDS[kind].find_problems(fill_values(kind, check.params, filled)):
         own = next((own for own in places if found.pointer[: len(own)] == own), None)
-        # What is wrong with the rest of the check is the rubric's.
+        # Whatever else is wrong with the check is the rubric's fault.
         if own is not None and (at := places[own]) is not None:
             rule = "check-broken" if found.blocks else "check-problem"
             pointer = (*at, *locate_in_value(filled[keys[own]], found.pointer[len(own) :]))
-            # What cannot be graded is an error wherever it is written; the rows beside it are
+            # What cannot be graded is an error wherever it is written; the rows next to it are
             # graded all the same.
             yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(
                 soft=not found.blocks
@@ -280,8 +283,8 @@ def _lint_values(
 
 
 def has_own_lists(check: Mapping[str, Any]) -> bool:
-    """Whether no list, pattern or number of a check is a question's.
+    """Whether no list, pattern or number of a check comes from a question.
 
-    What only judges read may be.
+    What only judges read may.
     """
     return all(value.pointer[0] in {"variables", "each"} for value in list_question_values(check))

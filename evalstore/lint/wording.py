@@ -35,7 +35,7 @@ _EMPTY = "is empty"
 _HINT_WORDS = 4  # a shorter description only repeats the key
 _LITERAL = re.compile(r"true|false|[-+]?[0-9]+(\.[0-9]+)?")
 
-# Keys that a schema forbids (`not: {}`) because another one is there.
+# Keys that a schema forbids (`not: {}`) because of another one.
 _FORBIDDEN = {
     "questions": "`rows` replaces it: keep one of them",
     "judge_prompt_ref": "`jury` replaces it: keep one of them",
@@ -77,7 +77,7 @@ def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _note_choice(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    """Name the keys of which one is needed; any other choice is named by its keyword."""
+    """Name the keys one of which is needed; any other choice is named by its keyword."""
     keys = violation.needed_keys
     if not keys:
         yield from _note_other(violation, pointer)
@@ -263,9 +263,9 @@ def _name_inside(key: str, pointer: Pointer) -> str:
 
 
 def read_first_sentence(described: Any) -> str:
-    """Return what a schema says first about a key, without the full stop.
+    """Return the first sentence of a schema about a key, without the full stop.
 
-    "" if it repeats the key.
+    It is "" if it only repeats the key.
     """
     text: str = described.get("description", "") if isinstance(described, dict) else ""
     sentence = re.split(r"(?<=[.]) |\n", text, maxsplit=1)[0].removesuffix(".")

@@ -1,10 +1,9 @@
 """Statistics: intervals, p-values, detectable effects and claims, in floats; seeded, pure.
 
 They say what these questions tell about other questions like them; a replay is exact on its own
-questions and needs none of this. The unit is the question, or the group where questions name one:
-what is asked in one group is answered alike, so that its questions are not independent. Functions
-take how often each unit comes; `count_units`
-counts exact shares in [-1, 1] and a group (or None) for each.
+questions and needs none of this. The unit is the question, or the group if questions name one:
+questions in one group are answered alike, so they are not independent. Functions take how often
+each unit occurs; `count_units` counts exact shares in [-1, 1] with a group (or None) for each.
 """
 
 from evalstore.statistics.claims import (

@@ -14,10 +14,10 @@ from evalstore.statistics.sign_flips import compute_claim_p, compute_sign_flip_p
 from evalstore.statistics.student import compute_student_middle
 
 LEVEL = 0.05
-FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
-# Of fewer, one more would move their mean by as much as what is estimated from it.
+FEWEST_MOVES = 5  # with fewer, no split is rare enough: four that all fall have a mid-p of .0625
+# With fewer, one more would move their mean by as much as what is estimated from it.
 FEWEST_ANCHORS = 5
-# An effect whose interval lies within one point is called a null.
+# An effect whose interval is within one point is called null.
 NULL_MARGIN = 0.01
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
 
@@ -29,15 +29,15 @@ class Conclusion(StrEnum):
     SIGNIFICANT = "significant"
     BOUNDED_NULL = "bounded null"
     NOT_RESOLVABLE = "not resolvable"
-    # Of the part of an estimate that is told apart from the other one, and may itself be nothing.
+    # For the part of an estimate that is separated from the other one, and may itself be nothing.
     BOUNDED = "bounded"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeEstimate:
-    """The estimate of a change: p-value, `mean` (None of too few units), how many units it moved.
+    """The estimate of a change: p-value, `mean` (None for too few units), how many units it moved.
 
-    A claim goes by `claim_p`, which is `p` or a little above it.
+    Claims use `claim_p`, which is `p` or slightly above it.
     """
 
     p: float
@@ -67,7 +67,7 @@ class ChangeEstimate:
 
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
-    """Estimate a change from how often each unit comes, a question or a group of them."""
+    """Estimate a change from how often each unit (a question or a group) occurs."""
     return _estimate_flipped(units, estimate_mean(units))
 
 
@@ -82,9 +82,9 @@ def _count_moved(units: Counter[Unit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnchorShift:
-    """What the anchors of some questions say about them.
+    """What the anchors of some questions show about them.
 
-    The shift by unit, and which part of all questions has it.
+    It has the shift by unit, and the share of all questions that it concerns.
     """
 
     units: Counter[Unit]
@@ -92,7 +92,7 @@ class AnchorShift:
 
     @property
     def mean(self) -> MeanEstimate | None:
-        """The estimate of what it adds to the mean of all questions; None of too few anchors."""
+        """The estimate of what it adds to the mean of all questions; None for too few anchors."""
         found = estimate_mean(self.units) if self.units.total() >= FEWEST_ANCHORS else None
         return found and found.scale(self.part)
 
@@ -102,7 +102,7 @@ def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate
     units = sum((shift.units for shift in shifts), Counter[Unit]())
     means = [mean for shift in shifts if (mean := shift.mean) is not None]
     mean = add_means(means) if len(means) == len(shifts) else None
-    # What checks make of a shift need not be what it makes of their questions.
+    # What checks make of a shift need not match what it does to their questions.
     mean = mean and replace(mean, middle=mean.middle + seen - mean.seen, seen=seen)
     return _estimate_flipped(units, mean)
 
@@ -110,7 +110,7 @@ def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate
 def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> ChangeEstimate:
     """Estimate what is left of a change without the `shifts`.
 
-    Its p-value is Welch's, rest to anchors.
+    Its p-value is Welch's, of the rest against the anchors.
     """
     mean = estimate_rest_mean(units, shifts)
     p = 1.0 if mean is None else _compute_welch_p(mean)
@@ -118,10 +118,10 @@ def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> Change
 
 
 def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> MeanEstimate | None:
-    """Return the mean of what is left, with the errors of all shifts; None if one is unknown."""
+    """Return the mean of what is left, with the errors of all shifts; None if any is unknown."""
     means = [estimate_mean(units), *(shift.mean for shift in shifts)]
     known = [mean for mean in means if mean is not None]
-    # The middles of the shifts are in the shares already.
+    # The middles of the shifts are already in the shares.
     return (
         add_means([known[0], *map(MeanEstimate.drop_middle, known[1:])])
         if len(known) == len(means)
@@ -132,12 +132,12 @@ def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> M
 def _compute_welch_p(mean: MeanEstimate) -> float:
     if not mean.standard_error:
         return 0.0 if mean.seen else 1.0
-    # Above so many degrees of freedom, the distribution is the normal one to three digits.
+    # With more degrees of freedom, the distribution is normal to three digits.
     return 1 - compute_student_middle(abs(mean.seen) / mean.standard_error, min(mean.freedom, 1000))
 
 
 def bound_rate(units: int) -> Fraction:
-    """Return the most of what happened to none of `units`: the rule of three."""
+    """Return the highest rate of something that happened to none of `units`: the rule of three."""
     # What happened to none of n happens to at most 3/n, with 95 % confidence.
     return min(Fraction(1), Fraction(3, units))
 
@@ -151,11 +151,11 @@ def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
 
 
 def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
-    """Return what 95 % of the changes of a mean by noise alone stay below.
+    """Return the bound below which 95 % of the changes of a mean by noise alone stay.
 
     `deviations` are the standard deviations of single questions' scores, of both runs, as far as
-    judges have a part in them; `questions` is how many the mean is of, those without a judge
-    included.
+    judges contribute to them; `questions` is how many the mean is over, including those without a
+    judge.
     """
     return (
         _Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
@@ -163,7 +163,7 @@ def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
 
 
 def compute_wilson_interval(hits: int, total: int) -> Interval | None:
-    """Return Wilson's 95 % interval of a share (Wilson 1927); None for no rows.
+    """Return Wilson's 95 % interval of a share (Wilson 1927); None if there are no rows.
 
     It is sound for few rows and near 0 and 1.
     """
@@ -172,5 +172,5 @@ def compute_wilson_interval(hits: int, total: int) -> Interval | None:
     square = _Z**2
     middle = (hits + square / 2) / (total + square)
     reach = _Z / (total + square) * sqrt(hits * (total - hits) / total + square / 4)
-    # At both ends one bound is exact, and rounding would put it a little beside.
+    # At both extremes one bound is exact, and rounding would put it slightly off.
     return (middle - reach if hits else 0.0), (middle + reach if hits < total else 1.0)

@@ -1,9 +1,9 @@
-"""The share that people would pass, from a judge's share and how often it errs; pure.
+"""The share that people would pass, from a judge's share and its error rates; pure.
 
 The estimate is that of Rogan and Gladen (1978). The interval is Fieller's (1954): every share that
-neither the outputs nor the labelled rows rule out. It counts the errors of both, and where the
-labels show little it is wide, up to all of 0 to 1. Rates are those of Agresti and Coull (1998) in
-it, so that a judge without an error so far is not taken as sure.
+neither the outputs nor the labelled rows rule out. It includes the errors of both, and if the
+labels show little it is wide, up to all of 0 to 1. It uses the rates of Agresti and Coull (1998),
+so that a judge without an error so far is not taken as infallible.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Rate(NamedTuple):
 
     @property
     def value(self) -> Fraction | None:
-        """The share of hits; None without rows."""
+        """The share of hits; None if there are no rows."""
         return Fraction(self.hits, self.of) if self.of else None
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the share; None without rows."""
+        """Wilson's 95 % interval of the share; None if there are no rows."""
         return compute_wilson_interval(self.hits, self.of)
 
 
@@ -47,7 +47,7 @@ class _Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CorrectedShare:
-    """A share as a judge has it, and without the judge's errors, with its 95 % interval."""
+    """A share according to a judge, and without the judge's errors, with its 95 % interval."""
 
     judged: float
     share: float
@@ -57,8 +57,8 @@ class CorrectedShare:
 def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare | None:
     """Return the share of passes without the errors of the judge that gave them.
 
-    `units` are the sums of passes, each of a question or a group; the judge passes the hits of the
-    `good` rows, which people pass, and fails those of the `bad` ones. None where the judge does no
+    `units` are the sums of passes, one per question or group; the judge passes the hits among the
+    `good` rows, which people pass, and fails the hits among the `bad` ones. None if the judge is no
     better than a constant answer, or there are too few units.
     """
     mean = estimate_mean(units)
@@ -68,7 +68,8 @@ def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare
         return None
     outputs = sum(count * times for (_, count), times in units.items())
     judged = float(sum(total * times for (total, _), times in units.items()) / outputs)
-    # Answers to one question count less than as many questions, and those that vary little more.
+    # Several answers to one question count less than as many questions, and those that vary little
+    # count more.
     error = mean.standard_error
     size = min(float(outputs), judged * (1 - judged) / error**2) if error else float(units.total())
     quantile = find_student_quantile(_SURE, mean.freedom)
@@ -84,7 +85,7 @@ def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare
 
 
 def _smooth(hits: float, of: float, added: float) -> _Estimate:
-    """Return a rate with so many observations added, half of them hits."""
+    """Return a rate with `added` extra observations, half of them hits."""
     share = (hits + added / 2) / (of + added)
     return _Estimate(share, share * (1 - share) / (of + added))
 

@@ -37,5 +37,5 @@ class ExactMean:
             self._sums[denominator] += sum_
 
     def compute_mean(self) -> Fraction | None:
-        """Return the mean; None without scores."""
+        """Return the mean; None if there are no scores."""
         return self.total / self.count if self.count else None

@@ -1,13 +1,13 @@
 """The interval of a mean of paired shares: Agresti and Min (2005) with Student's t; pure.
 
-Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike
-do not look certain, and a mean of rare moves keeps an interval that is wide enough: of two
-questions that lost a half each nothing is known. Where few moved, and all one way, the interval
-reaches at least as far as the exact bound of so rare an event (Clopper and Pearson 1934): 3.7 / n
-of what was never seen. Where some moved either way, it reaches at least as far towards 0 as Hall's
-transformation of t does, which takes out the skewness (Hall 1992, Journal of the Royal Statistical
-Society B 54): else of 40 questions, one in ten of which falls by a whole point while the others
-make up for it, .09 would show a rise.
+Half an observation at +1, half at -1 and one at 0 are added. So a few questions that all moved
+alike do not look certain, and a mean of rare moves keeps an interval that is wide enough: two
+questions that lost a half each prove nothing. If few moved, and all one way, the interval reaches
+at least as far as the exact bound of an event that rare (Clopper and Pearson 1934): 3.7 / n for
+what was never seen. If some moved either way, it reaches at least as far towards 0 as Hall's
+transformation of t, which removes the skewness (Hall 1992, Journal of the Royal Statistical Society
+B 54). Otherwise 40 questions, one in ten of which falls by a whole point while the others make up
+for it, would show a rise in .09 of cases.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Interval = tuple[float, float]
 Unit = tuple[Fraction, int]
 
 FEWEST_UNITS, FEWEST_GROUPS = 2, 5
-# The weight and the value of each observation that is added.
+# The weight and the value of each added observation.
 _ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
 _SURE = 0.975
-_EVEN = 1e-6  # a skewness below it is 0, and the formula would divide by it
-_RARE = 5  # of so many units one moved, or fewer: else the added observations are wide enough
-_MISSED = 0.045  # how often what moves a mean back may be missed: nearly all of what may be false
+_EVEN = 1e-6  # a skewness below this is 0, and the formula would divide by it
+_RARE = 5  # one unit in this many moved, or fewer: otherwise the added observations are wide enough
+_MISSED = 0.045  # how often what moves a mean back may be missed: nearly all of the allowed error
 _ZERO = Fraction(0)
 
 
@@ -39,8 +39,8 @@ _ZERO = Fraction(0)
 class MeanEstimate:
     """The estimate of a mean share: `middle` and its standard error, with the added observations.
 
-    `seen` is the mean as it was seen, without them, and `standard_error` its error. `least` is how
-    far the ends of the interval are below and above it at least.
+    `seen` is the observed mean, without them, and `standard_error` its error. `least` is how far
+    the ends of the interval are below and above it at least.
     """
 
     middle: float
@@ -60,13 +60,13 @@ class MeanEstimate:
 
     @property
     def detectable_effect(self) -> float:
-        """The smallest mean that so many units show with a power of 80 % at the 5 % level (MDE)."""
+        """The smallest mean that the units show with a power of 80 % at the 5 % level (MDE)."""
         return (
             find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)
         ) * self.error
 
     def scale(self, by: float) -> MeanEstimate:
-        """Return the estimate of so many times the mean."""
+        """Return the estimate of the mean multiplied by a factor."""
         return MeanEstimate(
             self.middle * by,
             self.error * by,
@@ -99,14 +99,14 @@ def add_means(parts: Sequence[MeanEstimate]) -> MeanEstimate:
 
 
 def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
-    """Return the estimate of the mean share from how often each unit comes.
+    """Return the estimate of the mean share from how often each unit occurs.
 
     None for fewer than 2 units, or 5 groups.
     """
     seen, questions = units.total(), sum(count * times for (_, count), times in units.items())
     if seen < (FEWEST_GROUPS if seen < questions else FEWEST_UNITS):
         return None
-    # In groups of an average size, so that copies of a question in its group change nothing.
+    # In groups of average size, so that copies of a question within its group change nothing.
     size = questions / seen
     scaled = [(float(total) / size, count / size, times) for (total, count), times in units.items()]
     whole = seen + 2
@@ -130,20 +130,20 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
 
 
 def _may_be_nothing(mean: float, seen: int) -> bool:
-    """Whether `seen` units with such a mean may be a sample of what is nothing.
+    """Whether `seen` units with this mean may be a sample from a change of nothing.
 
-    Then 0 is in their interval. Moves of `mean` with a chance of 1 - p, and of a whole point the
-    other way with p, are nothing where 1 - p is 1 / (1 + mean). More than one sample in twenty or
-    so misses all of the latter.
+    If so, 0 is in their interval. Moves of `mean` with probability 1 - p, and of a whole point the
+    other way with p, come to nothing if 1 - p is 1 / (1 + mean). More than about one sample in
+    twenty misses all of the latter.
     """
     return log1p(abs(mean)) * seen < -log(_MISSED)
 
 
 def _find_rare_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:
-    """Return how far around their mean the interval of `seen` units ends at least; 0 if many moved.
+    """Return how far around its mean the interval of `seen` units must end; 0 if many moved.
 
-    All that moved went one way. It may do so more often than it was seen to; and what none did, by
-    a whole point.
+    All that moved went one way. The move may be more frequent than observed, and so may a move by a
+    whole point that no unit made.
     """
     moved = [(share, times) for share, _, times in units if share]
     count = sum(times for _, times in moved)
@@ -161,15 +161,15 @@ def _find_rare_reach(units: Sequence[tuple[float, float, int]], seen: int) -> In
 def _find_skewed_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:
     """Return how far towards 0 the interval of `seen` units reaches, by Hall's transformation of t.
 
-    Some moved the other way than the mean. Where they are few and moved far, t alone takes their
-    number for more certain than it is.
+    Some moved against the mean. If they are few and moved far, t alone takes their number for more
+    certain than it is.
     """
     mean = fsum(total * times for total, _, times in units) / seen
     variance = _sum_powers(units, mean, 2) / (seen - 1)
     if not mean or not variance:
         return 0.0, 0.0
     skewness = _sum_powers(units, mean, 3) / seen / variance**1.5
-    lean = skewness if mean > 0 else -skewness  # below 0 where the long tail is on the side of 0
+    lean = skewness if mean > 0 else -skewness  # below 0 if the long tail is on the side of 0
     quantile = find_student_quantile(_SURE, seen - 1) / sqrt(seen) - lean / (6 * seen)
     reach = _invert_hall(quantile, lean) * sqrt(variance)
     least = min(max(0.0, reach), abs(mean))
@@ -179,8 +179,8 @@ def _find_skewed_reach(units: Sequence[tuple[float, float, int]], seen: int) -> 
 def _invert_hall(quantile: float, lean: float) -> float:
     """Return how many standard deviations give a quantile, by Hall's cubic or exponential form.
 
-    Both are right to the same order. The first is flat where 1 + lean * quantile is about 0, and
-    the second has no inverse below: the smaller distance is taken.
+    Both are correct to the same order. The first is flat where 1 + lean * quantile is about 0, and
+    the second has no inverse below: the smaller distance is used.
     """
     if abs(lean) < _EVEN:
         return quantile
@@ -196,7 +196,7 @@ def _sum_powers(units: Sequence[tuple[float, float, int]], mean: float, power: i
 
 @dataclass(slots=True)
 class ShareMoves:
-    """The shares that are not 0: of lone questions by how often each comes, of others by group."""
+    """The non-zero shares: of ungrouped questions by how often each occurs, of others by group."""
 
     lone: Counter[Fraction] = field(default_factory=Counter)
     groups: dict[str, Fraction] = field(default_factory=dict)
@@ -208,7 +208,7 @@ class ShareMoves:
         return sum(self.groups.values(), lone)
 
     def add(self, share: Fraction, group: str | None, times: int = 1) -> None:
-        """Add the share of one question, or the same of several; one of 0 is no move."""
+        """Add the share of one question, or the same for several; a share of 0 is not a move."""
         if not share:
             return
         if group is None:
@@ -228,7 +228,7 @@ class ShareMoves:
 class UnitTotals:
     """The questions of a change by unit, alone or in a group.
 
-    Shares are added where they are not 0.
+    Shares are added if they are not 0.
     """
 
     lone: int = 0
@@ -251,7 +251,7 @@ class UnitTotals:
         return UnitTotals(self.lone + other.lone, self.groups + other.groups)
 
     def count_units(self, moves: ShareMoves) -> Counter[Unit]:
-        """Return how often each sum and count of a unit comes, 0 for questions that stay."""
+        """Return how often each sum and count of a unit occurs, 0 for unmoved questions."""
         units = Counter({(share, 1): times for share, times in moves.lone.items()})
         units[_ZERO, 1] += self.lone - moves.lone.total()
         units += Counter(
@@ -261,11 +261,11 @@ class UnitTotals:
 
 
 def count_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Counter[Unit]:
-    """Return how often each sum and count of a group comes.
+    """Return how often each sum and count of a group occurs.
 
     A question without a group is a group by itself.
 
-    Of a million questions the shares are few, and no list of them is needed.
+    A million questions have few different shares, so no list of them is needed.
     """
     totals, moves = UnitTotals(), ShareMoves()
     for share, group in zip(shares, groups, strict=True):

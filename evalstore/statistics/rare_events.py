@@ -1,20 +1,20 @@
-"""The most that a rare event happens: the exact bound of Clopper and Pearson (1934); pure."""
+"""The highest rate of a rare event: the exact bound of Clopper and Pearson (1934); pure."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import exp, lgamma, log, log1p
 
-_MISSED = 0.025  # of all samples so many have no more of the events, at the bound
-_STEPS = 60  # halve the bracket of the bound, to the last digit of a float
-_NOTHING = 1e-17  # a term that so small a part of the sum counts no more
+_MISSED = 0.025  # the share of samples that have no more of the events, at the bound
+_STEPS = 60  # to halve the bound's bracket, down to the last digit of a float
+_NOTHING = 1e-17  # a term that is this small a part of the sum no longer counts
 
 
 @lru_cache(maxsize=1024)
 def bound_rare_rate(hits: int, total: int) -> float:
     """Return the rate at which 2.5 % of samples of `total` have at most `hits`.
 
-    It is 1 where all are hits.
+    It is 1 if all are hits.
     """
     low, high = hits / total, 1.0
     for _ in range(_STEPS if hits < total else 0):

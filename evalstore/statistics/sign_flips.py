@@ -1,9 +1,9 @@
 """The sign-flip test of a mean, McNemar's test of flips, and the sign test; seeded, pure.
 
-Its p-values, but for that of the sign test, are mid-p: an outcome as far as the one seen counts
-half. The sign-flip test says how
-often chance alone moves a mean so far, where each move could as well be the other way. Where all
-moves are of one size, as with verdicts, it is McNemar's, and exact for any number of them.
+Its p-values, except that of the sign test, are mid-p: an outcome exactly as extreme as the observed
+one counts half. The sign-flip test says how often chance alone moves a mean as far, if each move
+could as well go the other way. If all moves have one size, as with verdicts, it is McNemar's, and
+exact for any number of them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from evalstore.statistics.paired_mean import Unit
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
 SAMPLED_FLIPS = 4000
-# The sum of all smaller moves is drawn as one, from the normal distribution that it has.
+# The sum of all smaller moves is drawn as one, from its normal distribution.
 _DRAWN_SIZES = 200
 _SERIES_FROM = 16
 
 
 def compute_sign_flip_p(units: Counter[Unit]) -> float:
-    """Return the two-sided mid-p of the mean from how often each unit comes.
+    """Return the two-sided mid-p of the mean from how often each unit occurs.
 
     A group flips as one.
     """
@@ -46,10 +46,10 @@ def compute_sign_flip_p(units: Counter[Unit]) -> float:
 
 
 def compute_claim_p(units: Counter[Unit], p: float) -> float:
-    """Return the p by which a mean is claimed: the mid-p, or the exact one if all moves are alike.
+    """Return the p by which a mean is claimed: the mid-p, or the exact p if all moves are alike.
 
-    Mid-p is right on the average of how many units moved. Where all did, nothing is averaged: of 16
-    verdicts that turn it would claim a mean in .077 of all samples.
+    Mid-p is right on average over how many units moved. If all did, nothing is averaged: for 16
+    verdicts that turn, it would claim a mean in .077 of all samples.
     """
     sizes = {abs(total) for total, _ in units}
     if len(sizes) > 1 or 0 in sizes:
@@ -68,7 +68,7 @@ def compute_mcnemar_p(one: int, other: int) -> float:
         return 1.0
     if flips > EXACT_FLIPS:
         term = _compute_binomial_term(flips, fewer)
-        # An even split is the most likely of all, and the only one that is not there twice.
+        # An even split is the most likely of all, and the only one that does not occur twice.
         return 1 - term / 2 if one == other else term + 2 * _sum_below(flips, fewer, term)
     term, whole = comb(flips, fewer), 2**flips
     below = sum(comb(flips, count) for count in range(fewer))
@@ -85,7 +85,7 @@ def compute_sign_p(one: int, other: int) -> float:
 
 
 def _compute_split_probability(flips: int, fewer: int) -> float:
-    """Return how likely it is that so many of some flips go one given way."""
+    """Return how likely it is that `fewer` of `flips` go one given way."""
     if flips > EXACT_FLIPS:
         return _compute_binomial_term(flips, fewer)
     return float(Fraction(comb(flips, fewer), 2**flips))
@@ -110,14 +110,14 @@ def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
     counts = [count for _, count in ranked[:_DRAWN_SIZES]]
     reach = sum(map(mul, drawn, counts))
     spread = sqrt(sum(size * size * count for size, count in ranked[_DRAWN_SIZES:]))
-    # The flip that was seen is one of all, so that no p-value is 0.
-    hits, tie = 0.5, 1e-12 * max(1.0, seen)  # below it two sums of floats are the same
+    # The observed flip is one of all, so no p-value is 0.
+    hits, tie = 0.5, 1e-12 * max(1.0, seen)  # below this, two sums of floats are the same
     for _ in range(SAMPLED_FLIPS):
         # As many moves of each size as bits are set go up, the others down.
         ups = map(int.bit_count, map(chance.getrandbits, counts))
         total = 2 * sum(map(mul, drawn, ups)) - reach
         distance = abs(total + (chance.gauss(0, spread) if spread else 0.0)) - seen
-        # A flip at least as far as the one seen is a hit; a tie is half of one.
+        # A flip at least as extreme as the observed one is a hit; a tie is half of one.
         hits += 0.5 * (distance > tie) + 0.5 * (distance >= -tie)
     return hits / (SAMPLED_FLIPS + 1)
 
@@ -125,7 +125,7 @@ def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
 def _sum_below(flips: int, fewer: int, term: float) -> float:
     """Return the sum of all terms below `term`, each from the one above it.
 
-    It ends where they count no more.
+    It ends when they no longer count.
     """
     total = 0.0
     for count in range(fewer, 0, -1):
@@ -155,7 +155,7 @@ def _compute_binomial_term(flips: int, count: int) -> float:
 
 
 def _compute_stirling_error(number: int) -> float:
-    """Return the logarithm of the factorial, less that of Stirling's formula."""
+    """Return the logarithm of the factorial, minus that of Stirling's formula."""
     if number < _SERIES_FROM:
         return lgamma(number + 1) - (number + 0.5) * log(number) + number - 0.5 * log(2 * pi)
     square = 1 / number**2

@@ -1,4 +1,4 @@
-"""Student's t distribution: its quantiles and its middle; pure."""
+"""Student's t distribution: its quantiles and its central probability; pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from functools import lru_cache
 from math import atan, cos, pi, sin, sqrt, tan
 from statistics import NormalDist
 
-# Above, the expansion below is right to 14 digits, and the finite sum would have more terms than it
-# is worth.
+# Above this, the expansion below is right to 14 digits, and the finite sum would have more terms
+# than it is worth.
 _EXPANSION_FROM = 1000
 
 
@@ -36,7 +36,7 @@ def compute_student_middle(t: float, freedom: int) -> float:
 
 
 def _compute_middle(angle: float, freedom: int) -> float:
-    # The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4, for odd and for even degrees of
+    # The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4, for odd and even degrees of
     # freedom.
     odd = freedom % 2
     total, term = 0.0, cos(angle) if odd else 1.0

@@ -1,8 +1,8 @@
 """What moved on the typical question: the sign test, and the exact interval of a median; pure.
 
-A mean can be moved by one question in twenty, and so no twenty questions tell much of it. Whether
-more questions fall than rise is another fact, which few of them show: it is asked of the questions
-that moved, and says nothing of how far. A group counts as one.
+A mean can be moved by one question in twenty, so twenty questions say little about it. Whether more
+questions fall than rise is another fact, which fewer questions can show: it is asked of the
+questions that moved, and says nothing about how far. A group counts as one.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class MoveCounts:
 
     @property
     def p(self) -> float:
-        """The exact two-sided p of the sign test: how often chance splits so unevenly."""
+        """The exact two-sided p of the sign test: how often chance splits as unevenly."""
         return compute_sign_p(self.falls, self.rises)
 
     @property
     def direction(self) -> int:
-        """1 or -1 where more units rise or fall than chance gives, else 0."""
+        """1 or -1 if more units rise or fall than chance gives, else 0."""
         if self.p > LEVEL:
             return 0
         return 1 if self.rises > self.falls else -1
@@ -62,10 +62,10 @@ def count_moves(units: Counter[Unit]) -> MoveCounts:
 
 
 def estimate_typical(units: Counter[Unit]) -> TypicalChange | None:
-    """Return the typical change; None of fewer than 6 units.
+    """Return the typical change; None for fewer than 6 units.
 
-    It is that of the units that moved where these went one way for certain, else that of all. What
-    moved without a way of its own is within the interval as well.
+    It is that of the units that moved if these clearly went one way, else that of all. What moved
+    without a clear direction is within the interval as well.
     """
     changes = Counter[Fraction]()
     for (total, count), times in units.items():
@@ -84,7 +84,7 @@ def _drop_zero(changes: Counter[Fraction]) -> Counter[Fraction]:
 
 
 def _estimate_median(changes: Counter[Fraction]) -> TypicalChange | None:
-    """Return the median and its interval, whose ends are two changes; None of fewer than 6."""
+    """Return the median and its interval, whose ends are two changes; None for fewer than 6."""
     total = changes.total()
     if total < FEWEST:
         return None
@@ -95,7 +95,7 @@ def _estimate_median(changes: Counter[Fraction]) -> TypicalChange | None:
 
 
 def _find_rank(total: int) -> int:
-    """Return the last rank that a median is below in 2.5 % of all samples or fewer."""
+    """Return the last rank that a median is below in at most 2.5 % of all samples."""
     low, high = 1, (total + 1) // 2
     while low < high:
         middle = (low + high + 1) // 2
@@ -107,7 +107,7 @@ def _find_rank(total: int) -> int:
 
 
 def _find_ranked(changes: Counter[Fraction], ranks: Sequence[int]) -> list[Fraction]:
-    """Return the changes of some ranks, from 1 for the smallest."""
+    """Return the changes at some ranks, counted from 1 for the smallest."""
     ordered = sorted(changes)
     ends = [*accumulate(changes[change] for change in ordered)]
     return [ordered[bisect_left(ends, rank)] for rank in ranks]

@@ -1,6 +1,6 @@
-"""Looks for questions that belong together though no group says so.
+"""Looks for questions that belong together although no group says so.
 
-An interval takes each for independent, and is too narrow where a few of them are as good as one.
+An interval takes each as independent, and is too narrow if a few of them are as good as one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from evalstore.text import make_excerpt
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ID_END = re.compile(r"[-_./: ]*(?:[0-9]+|[-_./: ][^-_./: ]*)$")
-_CHUNKS = 8  # of an input's words, of which near-equal ones differ in one at most
-_MOST = 2_000  # questions that are looked at: as many tell, and what is held of each is in memory
-_PART = 0.1  # of the questions: fewer that are nearly equal move no interval
+_CHUNKS = 8  # of an input's words; near-equal inputs differ in one at most
+_MOST = 2_000  # questions that are examined: they are enough, and are kept in memory
+_PART = 0.1  # of the questions: fewer near-equal ones do not move an interval
 _FEWEST, _LEAST_AGREEMENT, _ERRORS = 5, 0.2, 3  # prefixes, their correlation, and its errors
 _SHOWN = 40
 
@@ -34,7 +34,7 @@ class _PrefixSum:
 
     @property
     def between(self) -> float:
-        """What its mean has of the squares."""
+        """The squares between groups that its mean contributes."""
         return self.total**2 / self.count
 
 
@@ -49,7 +49,7 @@ class UndeclaredGroups:
     _prefixes: dict[str, _PrefixSum] = field(default_factory=dict)
 
     def add_question(self, id_: str, asked: str, change: Fraction) -> None:
-        """Add a question that no group has, with how far its outputs moved it."""
+        """Add a question without a group, with how far its outputs moved it."""
         if self.questions >= _MOST:
             return
         self.questions += 1
@@ -89,7 +89,7 @@ class UndeclaredGroups:
             )
 
     def _agrees_by_prefix(self) -> bool:
-        """Whether the intraclass correlation of the changes is large, and no chance."""
+        """Whether the intraclass correlation of the changes is large, and not chance."""
         sums = self._prefixes.values()
         size, groups = self.questions, len(sums)
         if groups < _FEWEST or size - groups < _FEWEST:
@@ -106,7 +106,7 @@ class UndeclaredGroups:
 
 
 def _list_keys(asked: str) -> Iterator[int]:
-    """Yield keys of which near-equal inputs share one, whatever numbers are in them."""
+    """Yield keys one of which near-equal inputs share, whatever numbers are in them."""
     words = _WORD.findall(asked.lower())
     if len(words) < _CHUNKS:
         yield hash(tuple(words) or asked)

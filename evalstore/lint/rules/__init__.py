@@ -1,4 +1,4 @@
-"""The rules of validation, by their ids: what is found in a file, how bad it is, and why."""
+"""The rules of validation, by id: what is found in a file, how bad it is, and why."""
 
 from evalstore.lint.rules.artifacts import ARTIFACT_RULES
 from evalstore.lint.rules.documents import DOCUMENT_RULES

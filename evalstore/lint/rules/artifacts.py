@@ -1,4 +1,4 @@
-"""The rules about what rubrics, judges and datasets say, a row a rule."""
+"""The rules about the content of rubrics, judges and datasets, one per row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evalstore.model.findings import ValidationRule
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 ARTIFACT_RULES = (
-    # Of every kind.
+    # All kinds.
     ValidationRule(
         "renamed-from-unknown",
         _WARNING,
@@ -159,7 +159,7 @@ ARTIFACT_RULES = (
         "The judge could not tell one answer from another.",
         example="Is the answer to {{ input }} right?",
     ),
-    # What the words of a prompt leave open or lead astray.
+    # What the words of a prompt leave open, or get wrong.
     ValidationRule(
         "template-reference-unread",
         _WARNING,

@@ -1,4 +1,4 @@
-"""The rules about files, names, schemas, references and settings, a row a rule."""
+"""The rules about files, names, schemas, references and settings, one per row."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from evalstore.model.refs import ID_FORM
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 DOCUMENT_RULES = (
-    # An error says that the file cannot be graded or released, and fails every run; settings change
-    # warnings only.
-    # What could not be read at all.
+    # An error means that the file cannot be graded or released, and fails every run; settings
+    # change warnings only.
     ValidationRule(
         "file-unreadable",
         _ERROR,
@@ -265,7 +264,7 @@ DOCUMENT_RULES = (
         "{hint}",
         "It looks like an artifact, but evalstore never reads it.",
     ),
-    # Settings, and what people accepted.
+    # Settings, and acceptances.
     ValidationRule(
         "rule-unknown",
         _ERROR,

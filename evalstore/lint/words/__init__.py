@@ -1,1 +1,1 @@
-"""What the texts say that people write: for judges, and to look for in outputs."""
+"""Examines texts that people write: for judges, and to look for in outputs."""

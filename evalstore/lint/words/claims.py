@@ -1,4 +1,4 @@
-"""Finds two claims in one statement: two verbs that `and` joins. What may be one is skipped."""
+"""Finds two claims in one statement: two verbs joined by `and`. Doubtful cases are skipped."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ _FORMS = (
         rf"(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}"
     ),
 )
-# Before the `and` these begin a clause that may hold both verbs, or say how the two belong
-# together.
+# After these, the `and` belongs to a clause that may have both verbs, or that says how the two
+# belong together.
 _CLAUSE = (
     r"\b(?:that|which|who|whom|whose|what|when|whenever|where|whether|why|how|if|unless|because|"
     r"since|while|so|than|both|either|neither|between|once|after|before|until|as though)\b"
 )
 _QUOTED = r"`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\([^()]*\)"
 _ENDS = r"[.?!]\s+\S"
-_LONGEST = 300  # characters of a statement; what is longer is a text that explains one
+_LONGEST = 300  # characters of a statement; anything longer is a text that explains one
 
 
 class TwoClaims(NamedTuple):
-    """The two parts of a statement, as they are written."""
+    """The two parts of a statement, as written."""
 
     first: str
     second: str
 
 
 def find_two_claims(statement: str) -> TwoClaims | None:
-    """Return the two claims of one sentence; None where it may be one, or several sentences."""
+    """Return the two claims of one sentence; None if it may be one claim, or several sentences."""
     text = statement.strip()
-    # What is quoted is no verb of the statement; its place is kept.
+    # A quotation is not a verb of the statement; its place is kept.
     plain = re.sub(_QUOTED, lambda found: "x" * len(found[0]), text)
     if (
         len(text) > _LONGEST

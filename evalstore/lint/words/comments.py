@@ -1,4 +1,4 @@
-"""Finds texts of a list that YAML ends early: ` #word` is a comment, and was meant as text."""
+"""Finds texts in a list that YAML ends early: ` #word` is a comment, but was meant as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evalstore.documents import Document, follow_pointer
 from evalstore.lint.notes import Note, make_note
 from evalstore.model import is_cosmetic
 
-# A comment of somebody who writes them begins with "# ", or with a word for a program or a reader.
+# A deliberate comment begins with "# ", or with a word for a program or a reader.
 _CUT = (
     r"[ \t]*(?<=[ \t])"
     r"(#(?!(?:TODO|FIXME|XXX|HACK|NOTE|noqa|nosec|nosemgrep|yamllint|pragma)\b)\w[^\r\n]*)"
@@ -18,7 +18,7 @@ _PLAIN_TYPES = (str, type(None))  # of `- #word` nothing is left
 
 
 def lint_cut_texts(document: Document) -> Iterator[Note]:
-    """Yield the texts of lists and statements behind which a comment without a blank begins."""
+    """Yield texts in lists and statements that are followed by a comment without a blank."""
     text = document.text
     if not re.search(r"[ \t]#\w", text):
         return

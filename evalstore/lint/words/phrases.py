@@ -1,4 +1,4 @@
-"""Finds phrases that an output has by chance: short ones, and parts of the question's words."""
+"""Finds phrases that outputs contain by chance: short ones, and parts of the question's words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalstore.lint.shapes import is_valid_by_schema
 from evalstore.model import Artifact, is_cosmetic
 from evalstore.model.check_schemas import list_check_kinds
 
-_FEW = 3  # letters or digits, from which on a phrase is not in every second text
+_FEW = 3  # letters or digits from which on a phrase is not in every second text
 # What may follow a word that is still the same word.
 _ENDINGS = frozenset(["s", "es", "d", "ed", "ing", "n", "en", "er", "ly"])
 _INSIDE = r"(?<!\w)(\w*){}(\w*)(?!\w)"
@@ -25,14 +25,14 @@ def lint_phrases(artifact: Artifact) -> Iterator[Note]:
     for index, check in list_mappings(artifact.document.value, "checks"):
         kind = check.get("kind")
         if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
-            continue  # a finding by itself
+            continue  # a separate finding
         for name in check:
             for pointer, phrase in list_phrases(check, name):
                 yield from lint_short_phrase(phrase, ("checks", index, *pointer))
 
 
 def list_phrases(check: Mapping[str, Any], name: str) -> Iterator[tuple[Pointer, Phrase]]:
-    """Yield the phrases that a check has in its list `name`, each with its place in the check."""
+    """Yield the phrases in a check's list `name`, each with its place in the check."""
     listed = check.get(name)
     if not isinstance(listed, list) or is_cosmetic(name):
         return
@@ -42,11 +42,11 @@ def list_phrases(check: Mapping[str, Any], name: str) -> Iterator[tuple[Pointer,
 
 
 def lint_short_phrase(phrase: Phrase, at: Pointer) -> Iterator[Note]:
-    """Yield that a phrase is one or two letters or digits, which longer words contain."""
+    """Yield that a phrase is only one or two letters or digits, which longer words contain."""
     text = phrase.text.strip()
     if len(text) >= _FEW or not (text.isdigit() or text.isalpha()):
         return
-    # One or two signs are a word where a script has no letters, and two capitals are an acronym.
+    # One or two characters are a word in scripts without letters, and two capitals are an acronym.
     is_acronym = phrase.is_exact and len(text) > 1 and text.isupper()
     if text.isalpha() and (text.lower() == text.upper() or is_acronym):
         return
@@ -63,7 +63,7 @@ def lint_phrase_of_question(phrase: Phrase, asked: Any, at: Pointer) -> Iterator
     if text not in question:
         return
     words = [*re.finditer(_INSIDE.format(re.escape(text)), question)]
-    # Where it is a word of the question, or another form of one, the author saw it.
+    # If it is a word of the question, or another form of one, the author saw it.
     if words and all(word[1] or (word[2] and word[2] not in _ENDINGS) for word in words):
         found, word = describe_value(phrase.text), describe_value(words[0][0])
         yield make_note("phrase-in-question", at, found=found, word=word)

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from evalstore.model.judge import BUILTIN_VARIABLES
 
-# {name} and ${name}; {{ name }} is a tag, and \frac{name} and value={name} are none.
+# {name} and ${name}; {{ name }} is a tag, and \frac{name} and value={name} are not placeholders.
 _BRACES = r"(?<![\w{{}}\\$=])\$?\{{\s*({})\s*\}}(?!\}})"
 _TAG = r"\{{\{{\s*({})\s*\}}\}}"
-# {% if … %}, as Jinja, Nunjucks and Liquid have it.
+# {% if … %}, as in Jinja, Nunjucks and Liquid.
 _CONTROL = r"\{%[-+]?\s*[a-z]+\b[^{}\n]*%\}"
 
 
 class Placeholder(NamedTuple):
-    """A placeholder as it is written, where it begins, and what to write in its place."""
+    """A placeholder as written, where it begins, and what to write instead."""
 
     written: str
     start: int
@@ -24,9 +24,9 @@ class Placeholder(NamedTuple):
 
 
 def find_in_template(template: str, names: Collection[str]) -> Iterator[Placeholder]:
-    """Yield the first of each placeholder that a template does not fill.
+    """Yield the first occurrence of each placeholder that a template does not fill.
 
-    `names` are what it could.
+    `names` are those that it could fill.
     """
     seen = set[str]()
     for found in re.finditer(_write_names(_BRACES, names), template):
@@ -39,7 +39,7 @@ def find_in_template(template: str, names: Collection[str]) -> Iterator[Placehol
 
 
 def find_in_text(text: str) -> Placeholder | None:
-    """Return the first placeholder of a statement or variable: such texts are never filled."""
+    """Return the first placeholder in a statement or variable: such texts are never filled."""
     if "{" not in text:
         return None
     names = BUILTIN_VARIABLES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Verbs that graders' statements begin with. Those of the second list are nouns, too: behind `and`
-# they are taken for a verb only where an object follows.
+# Verbs that graders' statements begin with. Those in the second list are nouns, too: after `and`
+# they are taken for a verb only if an object follows.
 _VERB_WORDS = (
     "acknowledge adapt add address apologise apologize apply ask assign avoid begin choose "
     "clarify complete confirm connect contain convert correct create decline define deliver "
@@ -30,12 +30,12 @@ VERBS, NOUNS_TOO = _VERB_WORDS.split(), _NOUN_WORDS.split()
 
 
 def make_third_person(verb: str) -> str:
-    """Return the form of he, she and it."""
+    """Return the third-person form of a verb."""
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
         return f"{verb}es"
     return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Return the words as alternatives of a pattern, the longest first."""
+    """Return the words as alternatives of a pattern, longest first."""
     return "|".join(sorted(words, key=len, reverse=True))
