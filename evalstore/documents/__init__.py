@@ -85,7 +85,7 @@ __all__ = [
     "write_yaml",
 ]
 
-# What only reads a store needs none of these.
+# Code that only reads a store needs none of these.
 __getattr__ = import_lazily(
     __name__,
     {

@@ -17,7 +17,7 @@ NODE_LIMIT = 200_000
 LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
-# How files begin that are no text, whatever they are called.
+# How files begin that are not text, whatever their name.
 ZIP, GZIP, ZSTANDARD = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 _UNPACK = "unpack it first"
@@ -30,7 +30,7 @@ _NO_TEXT: Mapping[bytes, tuple[str, str]] = {
     PARQUET: ("Parquet, not text", "write its rows as JSON Lines"),
 }
 _BOM = "\ufeff"
-# Control characters, line ends that not every reader knows, surrogates and non-characters.
+# Control characters, line endings that not every reader knows, surrogates and non-characters.
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]"
 )
@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 
 class DoubledKey(NamedTuple):
-    """A key that one mapping has twice, of which the last counts: its pointer and both lines."""
+    """A key that one mapping has twice, the last of which counts: its pointer and both lines."""
 
     pointer: Pointer
     first: int
@@ -55,7 +55,7 @@ class DoubledKey(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LazySpans(Mapping[Pointer, Span]):
-    """Positions by pointer, found when one is first asked for.
+    """Positions by pointer, found when the first is requested.
 
     Most files are right, and nobody asks.
     """
@@ -83,8 +83,8 @@ class Document:
     """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
 
     The positions of values and of keys are kept by pointer; `bom` says whether the file began with
-    a byte order span. `doubled` are the keys that stand twice, where the reader takes the last;
-    `opaque` are the places of values that no artifact can hold.
+    a byte order mark. `doubled` are the duplicate keys of which the reader takes the last; `opaque`
+    are the places of values that no artifact can hold.
     """
 
     file: str
@@ -97,7 +97,7 @@ class Document:
     opaque: tuple[Pointer, ...] = ()
 
     def rename(self, file: str) -> Document:
-        """Return the same document as if it were read from another file."""
+        """Return the same document as if it had been read from another file."""
         return replace(self, file=file)
 
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
@@ -109,19 +109,19 @@ class Document:
         """Return the position of the value at `pointer`, of its key, or of its nearest ancestor."""
         if of_key and pointer in self.key_spans:
             return self.key_spans[pointer]
-        # What is missing in the text is reported at the nearest ancestor that is there.
+        # What is missing in the text is reported at its nearest existing ancestor.
         while pointer and pointer not in self.spans:
             pointer = pointer[:-1]
         return self.spans.get(pointer)
 
 
 def encode_document(document: Document) -> bytes:
-    """Return the bytes of a document's file, with the byte order span that it had."""
+    """Return the bytes of a document's file, with its byte order mark if it had one."""
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
 
 
 def format_json_pointer(pointer: Pointer) -> str:
-    """Write a pointer as RFC 6901 does."""
+    """Write a pointer as in RFC 6901."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 
 
@@ -140,7 +140,7 @@ def follow_pointer(value: Any, pointer: Pointer) -> tuple[Pointer, Any]:
 
 
 def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
-    """Read a decimal literal exactly; `LimitError` when it is too large to calculate with."""
+    """Read a decimal literal exactly; raises `LimitError` if it is too large to calculate with."""
     if len(lexeme) > DIGIT_LIMIT:
         raise LimitError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
     if lexeme.lstrip("+-").isdigit():
@@ -152,7 +152,7 @@ def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
             place=place,
             hint=f"1e±{DIGIT_LIMIT} is the limit",
         )
-    # `1.` and `1e0` are decimals that would be written as `1`, and that is another number.
+    # `1.` and `1e0` are decimals that would be written as `1`, which is another number.
     return value if value.as_tuple().exponent else Decimal(f"{value}.0")
 
 
@@ -165,7 +165,7 @@ def read_text(data: bytes, file: str) -> tuple[str, bool]:
 
 
 def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
-    """Return a text without its byte order span, and whether it had one.
+    """Return a text without its byte order mark, and whether it had one.
 
     Raises `LoadError` for a text beyond `limit`, bytes that are not UTF-8, and characters that
     readers disagree about.
@@ -185,9 +185,9 @@ def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
 
 
 def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
-    """Decode UTF-8, naming the line and column of the first byte that is not.
+    """Decode UTF-8; an error names the line and column of the first invalid byte.
 
-    What is packed is named as that.
+    Packed data is reported as such.
     """
     try:
         return data.decode("utf-8")

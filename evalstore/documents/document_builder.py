@@ -1,4 +1,4 @@
-"""Builds a document from parse events without recursion; counts depth and nodes as they come."""
+"""Builds a document from parse events without recursion; counts depth and nodes as it goes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.documents.document import (
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue, write_flat
 from evalstore.errors import LimitError, LoadError, Place
 
-# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge
+# Keys of a frame that no document can have: no key was read yet (a key may be null), or the merge
 # key `<<`.
 _NO_KEY: Any = object()
 _MERGE_KEY: Any = object()
@@ -48,10 +48,10 @@ class _Frame:
 
 @dataclass(slots=True)
 class DocumentBuilder:
-    """Collects the value and positions of one document; a reader calls it in the order of the text.
+    """Collects the value and positions of one document; a reader calls it in text order.
 
-    A `legacy` document may be larger; of a key that stands twice the last counts, and what is
-    nested too deep for an artifact becomes an `OpaqueValue`.
+    A `legacy` document may be larger; of duplicate keys the last counts, and what is nested too
+    deep for an artifact becomes an `OpaqueValue`.
     """
 
     file: str
@@ -88,14 +88,14 @@ class DocumentBuilder:
         return frame.key is _NO_KEY and isinstance(frame.container, dict)
 
     def add_key(self, name: Any, span: Span) -> None:
-        """Add the key of the next value; `LoadError` for a duplicate, as `1` and `1.0` are."""
+        """Add the key of the next value; `LoadError` for a duplicate, including `1` and `1.0`."""
         frame = self._stack[-1]
         frame.key = name
         if self._is_deep:
             return
         pointer = (*frame.pointer, name)
         if self.legacy:
-            # The mapping itself is asked, as positions below a dropped value stay.
+            # The mapping itself is asked, because positions below a dropped value stay.
             if name in frame.container:
                 self.doubled.append(DoubledKey(pointer, self.key_spans[pointer].line, span.line))
         elif pointer in self.key_spans:
@@ -140,8 +140,7 @@ class DocumentBuilder:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
         line, column, start, _ = frame.span
-        # Precedence of merge keys: entries that are written here win, then those of earlier
-        # mappings.
+        # Precedence of merge keys: entries written here win, then those of earlier mappings.
         if frame.merged:
             pairs = (
                 (key, value) for mapping in reversed(frame.merged) for key, value in mapping.items()
@@ -157,7 +156,8 @@ class DocumentBuilder:
 
     def add_alias(self, name: str, span: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if written out."""
-        # An anchor that is still open would hold itself, and a walk over the value would never end.
+        # An anchor that is still open would contain itself, and a walk over the value would never
+        # end.
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
         if name not in self.anchors:
@@ -166,7 +166,7 @@ class DocumentBuilder:
             )
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
-        # A cut within a value that stands elsewhere, too, would give another value back.
+        # A cut within a value that is used elsewhere, too, would restore another value.
         if self.legacy and not self._is_deep and len(self._stack) + anchor.height > OPAQUE_DEPTH:
             raise LimitError(
                 f"an alias is nested deeper than {OPAQUE_DEPTH} levels", place=self.locate(span)

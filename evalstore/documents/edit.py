@@ -24,7 +24,7 @@ _DASH = re.compile(r"( *)- +")
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
     """Return the document with the string at `pointer` replaced.
 
-    `RefusedError` when more would change.
+    Raises `RefusedError` if more would change.
     """
     return replace_scalars(document, {pointer: new})
 
@@ -32,10 +32,10 @@ def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
 def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Document:
     """Return the document with the strings at these pointers replaced.
 
-    `RefusedError` when more would change.
+    Raises `RefusedError` if more would change.
     """
     text = document.text
-    # From the end backwards, so that the offsets of the edits before stay right.
+    # From the end backwards, so that the offsets of earlier edits stay right.
     for pointer in sorted(changes, key=lambda pointer: document.spans[pointer].start, reverse=True):
         text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
@@ -56,9 +56,9 @@ def put_item(
 ) -> Document:
     """Return the document with a mapping as the item at `index` of the list under the root's `key`.
 
-    The item is inserted before the one at `index`, or replaces it; a list that is missing comes
-    last in the file. Raises `RefusedError` where the layout of the file does not allow the edit
-    without changing more.
+    The item is inserted before the one at `index`, or replaces it; a missing list is added at the
+    end of the file. Raises `RefusedError` if the layout of the file does not allow the edit without
+    changing more.
     """
     old = document.value.get(key, [])
     new = [*old[:index], item, *old[index + replace :]]
@@ -78,7 +78,7 @@ def put_item(
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
     span, start = document.spans[pointer], find_node_start(document, pointer)
     first = document.text[start : start + 1]
-    # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison
+    # An alias repeats its anchor: the anchored scalar is among the changes, too, or the comparison
     # fails.
     if first == "*":
         return text
@@ -93,7 +93,7 @@ def _choose_quote(first: str, new: str, place: Place) -> str:
 
 
 def replace_value(value: Any, pointer: Pointer, new: str) -> Any:
-    """Return plain data in which the value at a pointer is another one."""
+    """Return plain data in which the value at a pointer is replaced."""
     if not pointer:
         return new
     if not isinstance(value, dict | list):
@@ -112,7 +112,7 @@ def _splice_item(
         whole = text if text.endswith(("\n", "\r")) else text + line_break
         return f"{whole}{key}:{line_break}{_format_item(text, item, '  ')}"
     span = document.spans[key,]
-    # An empty flow list becomes a block list, so that each later item can stand on a separate line.
+    # An empty flow list becomes a block list, so that each later item can be on a separate line.
     if not document.value[key] and find_style(document, (key,)) == "[":
         head = text[: span.start].rstrip(" ") + _detect_line_break(text)
         return f"{head}{_format_item(text, item, '  ')}{text[span.end :]}"

@@ -27,7 +27,7 @@ New = Mapping[str, Scalar | Mapping[str, Scalar]]
 _BREAK = re.compile(r"\r\n|\r|\n")
 _COMMA = re.compile(r"\s*,(?:\s*(?!\s*#))?")
 _FAR_COMMA = re.compile(r"(?:\s|#[^\r\n]*)*,")
-# A text that needs no quotes anywhere, unless it is a number, a bool or null.
+# A text that never needs quotes, unless it is a number, a bool or null.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./@+-]*")
 
 
@@ -43,8 +43,8 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
     """Return the document with `entries` under the root's `key`; an entry that is None is removed.
 
     A missing mapping is added, an entry with the same value keeps its text, and numbers are written
-    as by `str`.
-    Raises `RefusedError`, with what to write by hand, when every planned edit would change more.
+    as by `str`. Raises `RefusedError`, with what to write by hand, if every planned edit would
+    change more.
     """
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key)
@@ -58,9 +58,9 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
 
 
 def set_root_entry(document: Document, key: str, entry: Scalar | None) -> Document:
-    """Return the document with a scalar under a key of the root, or without that key for None.
+    """Return the document with a scalar under a key of the root, or, for None, without that key.
 
-    As with `set_entries` every other byte stays, or it is refused.
+    As with `set_entries`, every other byte stays, or the edit is refused.
     """
     remaining = [name for name in document.value if name != key or entry is not None]
     new = {} if entry is None else {key: entry}
@@ -76,7 +76,7 @@ def _apply_first(
 ) -> Document:
     """Return the document after the first planned edit that gives `wanted`.
 
-    Raises `RefusedError` where none does.
+    Raises `RefusedError` if none does.
     """
     for splices in plans:
         edited = _apply_splices(document, splices)
@@ -95,7 +95,7 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
     parts, position = [], 0
     for start, end, text in sorted(splices):
         parts += [document.text[position:start], text]
-        # It may be behind the next start: of two entries, both may take the comma between them.
+        # It may be after the next start: of two entries, both may take the comma between them.
         position = end
     try:
         edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
@@ -107,7 +107,7 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
 def _plan_edits(
     document: Document, key: str, entries: Mapping[str, Scalar | None]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield the ways to make the edit, the most readable first.
+    """Yield the ways to make the edit, most readable first.
 
     Not every layout allows each of them.
     """
@@ -188,7 +188,7 @@ def _remove_flow_entry(
 ) -> Iterator[_Splice]:
     """Yield the removal of a flow entry with one comma.
 
-    It is the comma before the entry when it `follows` an entry that stays.
+    It is the comma before the entry if it `follows` an entry that stays.
     """
     start, end = document.key_spans[pointers[index]].start, document.spans[pointers[index]].end
     before = document.spans[pointers[index - 1]].end if follows else start
@@ -237,7 +237,7 @@ def _add_entries(
 def _add_flow_entries(
     document: Document, pointer: Pointer, new: New, remaining: Sequence[str]
 ) -> _Splice:
-    # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
+    # Keys are quoted where their neighbours are: JSON is YAML, and stays JSON.
     neighbour = (*pointer, remaining[0]) if remaining else next(iter(document.key_spans))
     text = _format_flow(
         new, '"' if document.text[document.key_spans[neighbour].start] == '"' else ""

@@ -31,13 +31,13 @@ from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
 LINE_LIMIT = 4 << 20
-LEGACY_DEPTH = 900  # Python's own decoder ends a little further down
+LEGACY_DEPTH = 900  # Python's own decoder gives up a little deeper
 
 _TOKENS = r'[{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null'
 _TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS})")
-_LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # as Python's decoder
+_LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # like Python's decoder
 _SPACE = re.compile(r"[ \t\n\r]*+")
-# No escape, and no letter that a text of JSON cannot have.
+# No escape, and no character that JSON text cannot have.
 _PLAIN_ID = re.compile(rb'[ \t]*+\{[ \t]*+"id"[ \t]*+:[ \t]*+"([^"\\\x00-\x1f]++)"')
 _CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?Infinity|NaN', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,7 +47,7 @@ _SCALARS = frozenset({str, int, Decimal, bool, type(None)})
 _OPEN: dict[str, type] = {"{": dict, "[": list}
 _PUNCTUATION = set('{}[]:,"')
 
-# The states of the parser; each is named as the message says what it expected.
+# The states of the parser, each named as the message says what it expected.
 _VALUE, _FIRST_VALUE = "a value", "a value or ]"
 _KEY, _FIRST_KEY = "a key", "a key or }"
 _COLON, _NEXT_ITEM, _NEXT_PAIR, _END = "a colon", "a comma or ]", "a comma or }", "the end"
@@ -72,9 +72,9 @@ def read_json(data: bytes | str, file: str) -> Document:
 
 
 def read_legacy_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document of another tool as Python does: the last of duplicate keys counts.
+    """Parse one JSON document of another tool like Python: the last of duplicate keys counts.
 
-    What no artifact can hold (NaN, what is nested too deep) becomes an `OpaqueValue`.
+    What no artifact can hold (NaN, too deep nesting) becomes an `OpaqueValue`.
     """
     return _read_document(
         data, file, DocumentBuilder(file, "", legacy=True, depth_limit=LEGACY_DEPTH)
@@ -97,8 +97,8 @@ def read_value(text: str, file: str) -> Any:
 
     It accepts and refuses exactly what `read_json` does.
     """
-    # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader
-    # explains.
+    # A text this short cannot have too many values; what the fast decoder refuses, the strict
+    # reader explains.
     if len(text) < 2 * NODE_LIMIT and not _SURROGATE.search(text):
         with suppress(json.JSONDecodeError, LoadError, RecursionError):
             bare, place = text.removeprefix("\ufeff"), Place(file)
@@ -110,7 +110,7 @@ def read_value(text: str, file: str) -> Any:
 
 
 def read_javascript_value(text: str) -> Any:
-    """Parse one JSON text as JavaScript does: of equal keys the last counts, numbers are doubles.
+    """Parse one JSON text like JavaScript: of equal keys the last counts, numbers are doubles.
 
     Half of a surrogate pair becomes U+FFFD, and a number beyond all doubles an `OpaqueValue`.
     """
@@ -142,9 +142,9 @@ def _read_double(lexeme: str) -> int | Decimal | OpaqueValue:
 
 
 def read_leading_value(text: str, start: int, file: str) -> tuple[Any, int]:
-    """Parse the one JSON value that begins at an offset, and return it with the offset of its end.
+    """Parse the JSON value that begins at an offset, and return it with the offset of its end.
 
-    Accepts exactly what `read_value` does; `LoadError` for anything else.
+    Accepts exactly what `read_value` does; raises `LoadError` for anything else.
     """
     try:
         value, end = _scan(text, start)
@@ -164,7 +164,7 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     if len(data) > LINE_LIMIT:
         raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
     text = decode_utf8(data, file, line).removeprefix("\ufeff")
-    # A place is made where it is needed: of most rows nothing is to be said.
+    # A place is made only if needed: most rows cause no message.
     try:
         value = _decode_row(text)
     except LoadError as error:
@@ -184,24 +184,27 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether nothing in a value is nested, as in most rows; brackets would be counted in texts."""
+    """Whether nothing in a value is nested, as in most rows.
+
+    Counting brackets in the text would include those within strings.
+    """
     return isinstance(value, dict) and _SCALARS.issuperset(map(type, value.values()))
 
 
 def find_plain_id(data: bytes) -> str | None:
     """Return the id of a line of JSON without parsing it.
 
-    That is None where the id is not written first and plainly.
+    Returns None unless the id comes first and is plainly written.
     """
     found = _PLAIN_ID.match(data)
     try:
         return found[1].decode() if found else None
-    except UnicodeDecodeError:  # whoever reads the row says so
+    except UnicodeDecodeError:  # whoever reads the row reports it
         return None
 
 
 def read_legacy_row(data: bytes, file: str, line: int) -> Document:
-    """Parse one line of another tool's JSONL, as `read_legacy_json` does.
+    """Parse one line of another tool's JSONL, like `read_legacy_json`.
 
     A broken line is a `LoadError`.
     """
@@ -257,7 +260,7 @@ def _decode_row(text: str) -> Any:
         value, end = _scan(text, 0)
     except StopIteration:
         end = -1
-    # The decoder takes off the space around, and says what is wrong.
+    # The decoder skips surrounding space, and says what is wrong.
     return value if end == len(text) else _DECODER.decode(text)
 
 
@@ -342,8 +345,7 @@ class _JsonText:
 
 
 def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
-    # A table-driven parser: `state` says which tokens may come, `open_` holds the brackets that are
-    # not closed.
+    # A table-driven parser: `state` says which tokens may come, `open_` has the unclosed brackets.
     position, state, open_ = 0, _VALUE, ""
     token_pattern, read_scalar = (
         (_LEGACY_TOKEN, _read_legacy_scalar) if builder.legacy else (_TOKEN, _read_scalar)

@@ -38,8 +38,8 @@ _FLAT = re.compile(rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING})*+[\]}}]', re.DOTALL)
 _CLOSED = (b"[]", b"{}") * 4
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _DEPTH_CHANGES = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_SKIP_DEPTH = 1000  # levels of a part that is skipped; no reader of JSON in Python goes deeper
-_WINDOW = 256  # characters of a container that are looked at first; twice as many each time
+_SKIP_DEPTH = 1000  # levels of a skipped part; no JSON reader in Python goes deeper
+_WINDOW = 256  # characters of a container to search first; twice as many each further time
 
 
 class Readable(Protocol):
@@ -52,8 +52,8 @@ class Readable(Protocol):
 class JsonStream:
     """A JSON text, read once and forwards: peek at the next part, then read, skip or iterate it.
 
-    `spend` is called with the steps that are taken, of about 0.1 µs each, and may raise; `limit` is
-    how many bytes of memory the text of one value may take that is read.
+    `spend` is called with the steps taken, of about 0.1 µs each, and may raise; `limit` is how many
+    bytes of memory the text of one value may take when it is read.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class JsonStream:
         return self._decode(self._take_text(), place)
 
     def read_lenient(self) -> Any:
-        """Return the next value as `read` does, but null for NaN and the infinities."""
+        """Return the next value like `read`, but with null for NaN and the infinities."""
         place = self.locate()
         return self._decode(replace_constants(self._take_text()), place)
 
@@ -122,7 +122,7 @@ class JsonStream:
     def iterate_members(self) -> Iterator[str]:
         """Yield the keys of the next object.
 
-        The caller reads or skips each value before it takes the next key.
+        The caller reads or skips each value before taking the next key.
         """
         self._take_character("{", "an object")
         if self.peek() == "}":
@@ -144,7 +144,7 @@ class JsonStream:
     def iterate_items(self) -> Iterator[int]:
         """Yield the index of each item of the next array.
 
-        The caller reads or skips each item before the next.
+        The caller reads or skips each item before taking the next.
         """
         self._take_character("[", "an array")
         if self.peek() == "]":
@@ -159,7 +159,7 @@ class JsonStream:
                 return
 
     def read_fields(self, wanted: Collection[str]) -> dict[str, Any]:
-        """Return the `wanted` members of the next object and skip the others.
+        """Return the `wanted` members of the next object, skipping the others.
 
         A duplicate is a `LoadError`.
         """
@@ -174,7 +174,7 @@ class JsonStream:
         return fields
 
     def expect_end(self) -> None:
-        """Raise `LoadError` for whatever stands after the value."""
+        """Raise `LoadError` for anything after the value."""
         if self.peek():
             self._refuse_here("unexpected text after the value")
 
@@ -222,7 +222,7 @@ class JsonStream:
             return
         # Windows of text are reduced to their brackets at C speed: a loop over them, or a pattern,
         # would take minutes for what compresses to nothing. Only the window in which the container
-        # ends is looked at bracket by bracket.
+        # ends is examined bracket by bracket.
         self._offset += 1
         depth, in_string, window, is_last = 1, False, _WINDOW, False
         while part := self._peek_part(window):
@@ -245,7 +245,7 @@ class JsonStream:
         self._refuse_here("it ends in the middle of a value")
 
     def _peek_part(self, size: int) -> str:
-        """Return at most `size` characters from here on, without half of an escape.
+        """Return at most `size` characters from here, without half of an escape.
 
         It is empty at the end of the text.
         """
@@ -273,7 +273,7 @@ class JsonStream:
         )
 
     def _fill_buffer(self) -> bool:
-        """Read more text and drop what was read before; False at the end.
+        """Read more text and drop what has been read; False at the end.
 
         The buffer grows by a quarter while one value needs it, so that copying a long one stays
         linear.
@@ -301,7 +301,7 @@ class JsonStream:
             )
 
     def _decode_chunk(self, data: bytes) -> str:
-        """Decode bytes; what is not UTF-8 is refused after all the text before it was read."""
+        """Decode bytes; invalid UTF-8 is refused after all the text before it has been read."""
         if self._not_text:
             self._offset = len(self._text)
             raise LoadError(
@@ -319,13 +319,13 @@ class JsonStream:
 
 
 def _cut_part(text: str, start: int, size: int) -> str:
-    """Return at most `size` characters from `start` on, without half of an escape."""
+    """Return at most `size` characters from `start`, without half of an escape."""
     part = text[start : start + size]
     return part[:-1] if (len(part) - len(part.rstrip("\\"))) % 2 else part
 
 
 def _remove_strings(part: str, *, in_string: bool) -> tuple[str, bool]:
-    """Return a part with one mark for each string, and whether it ends in a string.
+    """Return a part with one mark per string, and whether it ends in a string.
 
     It may begin in one.
     """
@@ -336,7 +336,7 @@ def _remove_strings(part: str, *, in_string: bool) -> tuple[str, bool]:
 
 
 def count_parts(text: str) -> int:
-    """Return how many commas and opening brackets a text has outside of its strings."""
+    """Return how many commas and opening brackets a text has outside strings."""
     offset, in_string, parts = 0, False, 0
     while part := _cut_part(text, offset, _CHUNK):
         bare, in_string = _remove_strings(part, in_string=in_string)
@@ -346,7 +346,7 @@ def count_parts(text: str) -> int:
 
 
 def _list_depths(bare: str, depth: int) -> list[int]:
-    """Return how deep a text without strings goes on from a depth, bracket by bracket."""
+    """Return the depths of a text without strings, starting from a depth, bracket by bracket."""
     brackets = bare.encode("utf-8", "replace").translate(None, _NO_BRACKETS)
     for closed in _CLOSED:
         brackets = brackets.replace(closed, b"")
@@ -354,7 +354,7 @@ def _list_depths(bare: str, depth: int) -> list[int]:
 
 
 def _find_end(part: str, depth: int, *, in_string: bool) -> int:
-    """Return where in a part the container ends that is open so deep.
+    """Return where in a part the container ends that is open at this depth.
 
     The part may begin in a string.
     """

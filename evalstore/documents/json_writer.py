@@ -15,7 +15,7 @@ from evalstore.errors import RefusedError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# Made once: `json.dumps` makes an encoder for every call that is not its default.
+# Made once: `json.dumps` makes an encoder for every call with non-default options.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _encode_sorted = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
@@ -51,7 +51,7 @@ def write_canonical(value: Any) -> str:
 def _write_canonical_members(value: dict[Any, Any]) -> Iterator[str]:
     for key in sorted(value):
         item = value[key]
-        # Most values are texts: a call for each would take as long as the rest.
+        # Most values are texts: one call for each would take as long as the rest.
         text = encode_basestring(item) if type(item) is str else write_canonical(item)
         yield f"{_encode_key(key)}:{text}"
 
@@ -66,7 +66,7 @@ def compute_digest(value: Any) -> str:
 
 
 def compute_document_digest(value: Any) -> str:
-    """Return `compute_digest` of a document's value in half of the time.
+    """Return `compute_digest` of a document's value in half the time.
 
     Such a value has texts for keys, and no floats.
     """
@@ -93,8 +93,8 @@ def format_exact(value: float | Decimal) -> str:
 
 
 def convert_fraction(number: Fraction) -> Decimal | str:
-    """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
-    # A fraction has a finite decimal when its denominator has no prime factors but 2 and 5.
+    """Return an exact number as data: a decimal if it has one, else the text of the fraction."""
+    # A fraction has a finite decimal if its denominator has no prime factors but 2 and 5.
     twos = (number.denominator & -number.denominator).bit_length() - 1
     remainder, fives = number.denominator >> twos, 0
     while remainder % 5 == 0:

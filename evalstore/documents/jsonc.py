@@ -1,4 +1,4 @@
-"""Reads JSON with comments, as editors keep their settings, and adds members to it in place."""
+"""Reads JSON with comments, as in editor settings, and adds members to it in place."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def read_jsonc(data: bytes, file: str) -> Document:
 def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, Any]) -> bytes:
     """Return the file with members added to the object at `pointer`, made if its parent lacks it.
 
-    A member that is there already stays as it is. Raises `LoadError` for a file that is none, and
-    `RefusedError` where no member can be added.
+    An existing member stays as it is. Raises `LoadError` for a malformed file, and `RefusedError`
+    if no member can be added.
     """
     document = read_jsonc(data, file)
     target = document.value
@@ -43,7 +43,7 @@ def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, 
     new = {key: value for key, value in members.items() if key not in target}
     if not new:
         return data
-    # What is made anew is one member of the nearest object that is there.
+    # Whatever is made becomes one member of the nearest existing object.
     while pointer and pointer not in document.spans:
         new, pointer = {str(pointer[-1]): new}, pointer[:-1]
     changed = _insert(document, pointer, new).encode()
@@ -67,7 +67,7 @@ def _insert(document: Document, pointer: Pointer, new: Mapping[str, Any]) -> str
     lines = f",{line_break}{inner}".join(
         _dump_member(key, value, inner, line_break) for key, value in new.items()
     )
-    # Behind the last value or comment; the comma that separates goes behind the last value itself.
+    # After the last value or comment; the separating comma goes after the last value itself.
     at = len(text[:close].rstrip())
     tail = "" if re.search(r"[\r\n]", text[at:close]) else f"{line_break}{outer}"
     added = f"{line_break}{inner}{lines}{tail}"
@@ -85,7 +85,7 @@ def _list_starts(document: Document, pointer: Pointer) -> list[int]:
 
 
 def _find_indent(text: str, position: int) -> str:
-    """Return the blanks at the beginning of the line of a position."""
+    """Return the blanks at the beginning of the line with a position."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -103,7 +103,7 @@ def _merge(value: Any, pointer: Pointer, new: Mapping[str, Any]) -> Any:
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text of the same length, blank where the pattern matches outside of strings."""
+    """Return a text of the same length, blank where the pattern matches outside strings."""
 
     def replace(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith('"') else re.sub(r"[^\r\n]", " ", found[0])

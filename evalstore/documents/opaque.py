@@ -1,4 +1,4 @@
-"""A value that another tool's file has and no artifact can hold, with the text to write for it."""
+"""A value in another tool's file that no artifact can hold, with the text to write for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OPAQUE_DEPTH = 32
 
 @dataclass(frozen=True, slots=True)
 class OpaqueValue:
-    """A value that is carried and never read.
+    """A value that is carried along but never read.
 
-    That is `NaN`, `-Infinity`, a number without end, or deeply nested JSON.
+    It is `NaN`, `-Infinity`, an infinite number, or deeply nested JSON.
     """
 
     text: str
@@ -33,9 +33,8 @@ class OpaqueValue:
 
 
 def write_flat(value: Any) -> str:
-    """Return a value of any depth as one line of JSON; `LoadError` for a key that is not text."""
-    # A stack, because recursion would end within values that are nested as deep as legacy readers
-    # go.
+    """Return a value of any depth as one line of JSON; raises `LoadError` for a non-text key."""
+    # A stack, because recursion would end within values that are as deep as legacy readers go.
     parts: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
@@ -55,7 +54,7 @@ def write_flat(value: Any) -> str:
 
 
 def parse_flat(text: str) -> Any:
-    """Return the value of which `write_flat` made a text, with numbers as `OpaqueValue`."""
+    """Return the value from which `write_flat` made a text, with numbers as `OpaqueValue`."""
     return json.loads(
         text, parse_float=OpaqueValue, parse_int=OpaqueValue, parse_constant=OpaqueValue
     )

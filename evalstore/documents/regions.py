@@ -1,4 +1,7 @@
-"""Cuts the text of a YAML document at its keys and items; a comment stays with what it is at."""
+"""Cuts the text of a YAML document at its keys and items.
+
+A comment stays with what it belongs to.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
 
 
 class Region(NamedTuple):
-    """The text of a value, and where it is; what is not asked for is never cut."""
+    """The text of a value, and where it is; nothing is cut before it is needed."""
 
     document: Document
     pointer: Pointer
@@ -50,7 +53,7 @@ class RegionEntry(NamedTuple):
 class RegionPieces(NamedTuple):
     """The pieces of a mapping or list, by style: the head, its entries, and what is below them.
 
-    Between the entries of a flow are commas.
+    Entries in flow style are separated by commas.
     """
 
     style: str
@@ -79,7 +82,7 @@ def join_pieces(style: str, head: str, entries: Sequence[str], tail: str) -> str
 
 
 def count_comments(document: Document) -> Counter[str]:
-    """Return the comments of a document, each with how often it is there."""
+    """Return the comments of a document, each with how often it occurs."""
     marks = list(_COMMENT.finditer(document.text))
     found: Counter[str] = Counter()
     if not marks:
@@ -94,7 +97,7 @@ def count_comments(document: Document) -> Counter[str]:
 
 
 def _list_scalars(document: Document) -> Iterator[tuple[int, int]]:
-    """Yield where keys and scalars are; behind the mark of a block scalar may be a comment."""
+    """Yield where keys and scalars are; a comment may follow the mark of a block scalar."""
     yield from ((span.start, span.end) for span in document.key_spans.values())
     outer = {pointer[:-1] for pointer in document.spans if pointer}
     for pointer, span in document.spans.items():
@@ -168,7 +171,7 @@ def _find_next_line(text: str, end: int) -> int:
 
 
 def _find_last_end(text: str, key: int, last: int, limit: int) -> int:
-    """Return where a last entry ends, with the comments below it that are indented as it is."""
+    """Return where a last entry ends, with the comments below it at the same indentation."""
     column = key - _find_line_start(text, key)
     while last < limit:
         below = _find_line_end(text, last)

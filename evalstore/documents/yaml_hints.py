@@ -1,4 +1,4 @@
-"""Explains what PyYAML's parser says about a text that is not YAML, with a hint where it can."""
+"""Explains what PyYAML's parser says about a text that is not YAML, with a hint if possible."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from evalstore.errors import LimitError, LoadError, Place
 
 _TAB = "indent with spaces: YAML does not allow tabs"
 _UNCLOSED = "it is never closed: quote a string that begins with # or contains a comma or a bracket"
-# What the parser says -> what to do; that it cannot name what it looked for, has to do with where
-# it stopped.
+# What the parser says -> what to do; when it cannot name what it looked for, the place where it
+# stopped matters.
 _HINTS = {
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
@@ -37,7 +37,7 @@ _HINTS = {
         "start the list on the line below its key"
     ),
 }
-# Where these end, nothing is wrong: the slip is where they begin.
+# Nothing is wrong where these end: the slip is where they begin.
 _BEGINNINGS = frozenset(
     {
         "while scanning a quoted scalar",
@@ -51,9 +51,9 @@ _CUT_SHORT = frozenset(
     {_NO_EXPECTED_KEY, "did not find expected ',' or ']'", "did not find expected ',' or '}'"}
 )
 _APOSTROPHE = re.compile(r"'[^']*\w'\w")
-# A value in brackets with more behind it, as a pattern has.
+# A value in brackets with more after it, such as a pattern.
 _BRACKETED = re.compile(r"(?:: |- )([\[{])[^\]}]*[\]}]+[^\s,\]}]")
-# libyaml 0.2.6, of PyYAML 6.0.4, ends at 1,000 levels, and reads so far ahead that it notices
+# libyaml 0.2.6, of PyYAML 6.0.4, stops at 1,000 levels, and reads so far ahead that it notices
 # before our readers do.
 _TOO_DEEP = "exceeded maximum nesting depth"
 _COLON, _NO_TOKEN = (
@@ -63,7 +63,7 @@ _COLON, _NO_TOKEN = (
 
 
 def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> LoadError:
-    """Return the error of YAML's parser with its place and a hint.
+    """Return the YAML parser's error with its place and a hint.
 
     It is a `yaml.YAMLError`; `depth_limit` is our own.
     """
@@ -88,7 +88,7 @@ def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> Lo
 
 
 def _hint_at_text(problem: str, line: str) -> str | None:
-    """Return a hint about a text that YAML takes for something else; None where none is."""
+    """Return a hint about a text that YAML takes for something else; None if there is none."""
     if problem in _CUT_SHORT and _APOSTROPHE.search(line):
         return "double an apostrophe within '…', as in 'It''s fine'; or use \"…\""
     if problem == _NO_EXPECTED_KEY and (found := _BRACKETED.search(line)):

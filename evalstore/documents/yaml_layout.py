@@ -7,22 +7,22 @@ from typing import Any
 
 from evalstore.documents.document import Document, Pointer
 
-# An anchor or a tag stands before the scalar and belongs to its span.
+# An anchor or a tag precedes the scalar and belongs to its span.
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _WHOLE_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 
 
 def find_node_start(document: Document, pointer: Pointer) -> int:
-    """Return the offset of a node behind its anchor and tag."""
+    """Return the offset of a node after its anchor and tag."""
     span = document.spans[pointer]
     properties = _PROPERTIES.match(document.text, span.start, span.end)
     return properties.end() if properties else span.start
 
 
 def find_style(document: Document, pointer: Pointer) -> str:
-    """Return a node's first character, which gives its style.
+    """Return a node's first character, which shows its style.
 
-    As `{`, `[`, a quote, `*` of an alias, or a plain one.
+    It may be `{`, `[`, a quote, `*` of an alias, or a plain one.
     """
     start = find_node_start(document, pointer)
     return document.text[start : start + 1]
@@ -35,7 +35,7 @@ def find_line_start(document: Document, pointer: Pointer) -> int:
 
 
 def find_indent(document: Document, pointer: Pointer) -> str | None:
-    """Return the white space before a key, or None when something else stands there."""
+    """Return the white space before a key, or None if something else precedes it."""
     before = document.text[find_line_start(document, pointer) : document.key_spans[pointer].start]
     return None if before.strip() else before
 
@@ -51,7 +51,7 @@ def find_next_line(document: Document, pointer: Pointer) -> int:
 
 
 def find_node_end(document: Document, pointer: Pointer) -> int:
-    """Return the offset behind a node's last character.
+    """Return the offset after a node's last character.
 
     A block collection ends with its last child.
     """

@@ -1,4 +1,4 @@
-"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which carry positions.
+"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which have positions.
 
 No object is ever constructed from a tag: only mappings, lists, texts, numbers, bools and null are
 read.
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     _KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
 
 LIMIT = 1 << 20
-# About two seconds: as long as a file with as many values as NODE_LIMIT allows.
+# About two seconds: as long as a file with NODE_LIMIT values takes.
 LEGACY_LIMIT = 8 << 20
-LEGACY_DEPTH = 300  # about where PyYAML ends
+LEGACY_DEPTH = 300  # about where PyYAML gives up
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _CORE = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset({"!", _CORE + "str"})
@@ -40,19 +40,18 @@ _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
 }
 
-# A NamedTuple's own is three times slower, and a file has hundreds of positions.
+# A NamedTuple's own constructor is three times slower, and a file has hundreds of positions.
 _new_tuple = tuple.__new__
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document; raises `LoadError` with the place for what is not plain data.
+    """Parse one YAML document; raises `LoadError` with the place for anything but plain data.
 
-    Its positions are found by a second parse, when they are first asked for.
+    Its positions are found by a second parse, when they are first needed.
     """
     text, bom = check_text(data, file, LIMIT)
     value = read_plain_value(text)
-    # What is not the plain case is read again with positions: it is refused there, or has an anchor
-    # or a tag.
+    # Anything unusual is read again with positions: it is refused there, or has an anchor or a tag.
     if value is NOT_PLAIN:
         return _parse_yaml(text, file, bom=bom)
     read = _PositionReader(text)
@@ -63,7 +62,7 @@ def read_yaml(data: bytes | str, file: str) -> Document:
 
 @dataclass(slots=True)
 class _PositionReader:
-    """Reads the positions of a text once, for values and keys."""
+    """Reads the positions in a text once, for values and keys."""
 
     text: str
     _document: Document | None = None
@@ -83,7 +82,7 @@ class _PositionReader:
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
     """Parse one YAML document of another tool: larger, with any keys, and merge keys expanded.
 
-    Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an
+    Of duplicate keys the last counts, as in PyYAML; what no artifact can hold becomes an
     `OpaqueValue`.
     """
     text, bom = check_text(data, file, LEGACY_LIMIT)

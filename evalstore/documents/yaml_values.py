@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT, NODE_LIMIT, parse_number
 from evalstore.errors import LoadError, Place
 
-NOT_PLAIN: Any = object()  # what `read_plain_value` returns for a text that it does not read
+NOT_PLAIN: Any = object()  # what `read_plain_value` returns for a text that it cannot read
 # The first characters of unquoted scalars that may mean something other than text.
 TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
 # Unquoted words that are not texts.
@@ -23,8 +23,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 SPECIAL_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _NO_PLAIN_KEY: Any = object()
 _UNPLACED = Place("")
-# The class of an event that opens a container -> the container. Of the others only what is an item
-# is of interest.
+# The class of an event that opens a container -> the container. Of the others, only items matter.
 _OPENED: dict[str, type] = {"MappingStartEvent": dict, "SequenceStartEvent": list}
 _CLOSING = frozenset({"MappingEndEvent", "SequenceEndEvent"})
 _SILENT = frozenset(
@@ -61,8 +60,8 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
 def read_plain_value(text: str) -> Any:
     """Return the value of a YAML text, or `NOT_PLAIN` for an anchor, an alias, a tag or an error.
 
-    It finds what reading with positions finds, in half of the time; what that refuses is
-    `NOT_PLAIN` here.
+    It finds what reading with positions finds, in half the time; what that refuses is `NOT_PLAIN`
+    here.
     """
     if not text:  # a store without settings does not load the parser for them
         return None
@@ -79,14 +78,14 @@ def read_plain_value(text: str) -> Any:
 
 
 class _NotPlainError(Exception):
-    """Something that only reading with positions reads or refuses."""
+    """Something that only reading with positions can read or refuse."""
 
 
 # The loop is over every event of every file: calls would double its time.
 def _build_value(parser: Any) -> Any:  # noqa: PLR0912
     root: list[Any] = []
     container: Any = root
-    key = _NO_PLAIN_KEY  # of the open mapping; in a list there is none
+    key = _NO_PLAIN_KEY  # of the open mapping; a list has none
     stack: list[tuple[Any, Any]] = []
     nodes = 0
     next_event = parser.get_event

@@ -1,7 +1,7 @@
 """Turns a value into YAML events and writes them with ruamel.yaml: `dump` takes twice as long.
 
-A separate module, because ruamel.yaml is slow to import: `yaml_layout` imports it when it is first
-needed.
+It is a separate module because ruamel.yaml is slow to import: `yaml_layout` imports it on first
+use.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", 
 
 
 def format_yaml(value: Any) -> str:
-    """Return plain data as a YAML document in which every reader reads the texts as texts."""
+    """Return plain data as a YAML document in which every reader reads texts as texts."""
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 1 << 30  # a folded line would come back as other text
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -60,7 +60,7 @@ def format_yaml(value: Any) -> str:
 def _emit_document(value: Any) -> Iterator[Event]:
     yield StreamStartEvent()
     yield DocumentStartEvent(explicit=False)
-    # A text that is the whole document stands in quotes: ruamel does not indent a block there.
+    # A text that is the whole document is quoted: ruamel does not indent a block there.
     yield from [_make_scalar(value, '"')] if isinstance(value, str) else _emit_node(value)
     yield DocumentEndEvent(explicit=False)
     yield StreamEndEvent()
@@ -97,7 +97,7 @@ def _make_scalar(text: str, style: str) -> Event:
 
 
 def _choose_style(text: str) -> str:
-    # Lines of plain text read best as a block; anything that could be misread stands in quotes.
+    # Lines of plain text read best as a block; anything that could be misread is quoted.
     if "\n" in text and _BLOCK.match(text):
         return "|"
     return (
@@ -110,7 +110,7 @@ def _choose_style(text: str) -> str:
 def write_yaml(value: Any, *, header: str = "") -> str:
     """Return `value` as a YAML document after `header`, which is comment lines.
 
-    `RefusedError` if it reads back different.
+    Raises `RefusedError` if it reads back different.
     """
     text = header + format_yaml(value)
     return _require_equal(text, equal=read_yaml(text, "<new file>").value == value)

@@ -1,4 +1,4 @@
-"""Reads the file of an artifact, and finds the one beside a large dataset that has its rows."""
+"""Reads the file of an artifact, and finds the file next to a large dataset that has its rows."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from evalstore.store.repository.objects import find_file, list_folder
 from evalstore.text import make_excerpt
 from evalstore.versions import Version, find_version
 
-ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
-# Begins with the word, for which a text is searched five times as fast as for the start of a line.
+ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows in a separate file
+# Begins with the word: searching for it is five times as fast as for the start of a line.
 _VERSION_KEY = re.compile(
     rb"""version(?:(?<=^version)|(?<=^["']version))["']?[ \t]*:(.*)$""", re.MULTILINE
 )
-# In the spellings that `bump` and people write; all others are left to the parser.
+# In the spellings that `bump` and people use; all others are left to the parser.
 _PLAIN_VERSION = re.compile(
     rb"""[ \t]+(["']?)([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)\1[ \t]*(?:[ \t]#.*)?\r?"""
 )
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
-    """Parse the file of `ref`; `LoadError` at its place for another id, or without a version."""
+    """Parse the file of `ref`; raises `LoadError` at its place for another id or no version."""
     return make_artifact(ref, read_yaml(data, file))
 
 
 def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
-    """Return the version in the file of `ref`; raises as `read_artifact`.
+    """Return the version in the file of `ref`; raises like `read_artifact`.
 
-    The file is parsed only where its version is not plain to see.
+    The file is parsed only if its version is not plain to see.
     """
     values = _VERSION_KEY.findall(data)
     plain = _PLAIN_VERSION.fullmatch(values[0]) if len(values) == 1 else None
@@ -40,7 +40,7 @@ def read_version(ref: Ref, data: bytes, file: str) -> Version | None:
 
 
 def make_artifact(ref: Ref, document: Document) -> Artifact:
-    """Return the artifact of a parsed file; raises as `read_artifact`."""
+    """Return the artifact of a parsed file; raises like `read_artifact`."""
     if not isinstance(document.value, dict):
         raise LoadError(f"holds no {ref.kind}: its root is not a mapping", place=document.locate())
     id_ = document.value.get("id", ref.id if ref.kind is Kind.DATASET else None)
@@ -65,7 +65,7 @@ def list_committed_artifacts(store: StoreReader, commit: str) -> dict[tuple[Kind
 
 
 def find_rows_blob(store: StoreReader, dataset: Artifact, commit: str | None) -> str | None:
-    """Return the blob of a dataset's rows at a commit; None without one."""
+    """Return the blob of a dataset's rows at a commit; None if there is none."""
     path = find_rows_path(dataset)
     return require_blob(store, commit, path) if path and commit else None
 
@@ -92,7 +92,7 @@ def _require_version(document: Document, kind: Kind) -> str:
 
 
 def require_blob(store: StoreReader, commit: str, path: str) -> str:
-    """Return the blob of a file at a commit; `LoadError` where there is none."""
+    """Return the blob of a file at a commit; raises `LoadError` if there is none."""
     path_then = store.moves.find_prefix(commit) + path
     blob = find_file(store.objects, commit, path_then)
     if blob is None:

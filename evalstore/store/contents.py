@@ -37,13 +37,13 @@ from evalstore.text import SHORT_DIGEST, make_excerpt
 
 @dataclass(slots=True)
 class ParsedDocuments:
-    """The documents of this run by their bytes, up to a size."""
+    """The documents of this run by their bytes, up to a total size."""
 
     _by_content: dict[bytes, Document] = field(default_factory=dict)
-    _room: int = 8 << 20  # bytes of files; parsed they take some ten times as much
+    _room: int = 8 << 20  # bytes of files; parsed, they take some ten times as much
 
     def read(self, data: bytes, file: str) -> Document:
-        """Return the document of a YAML file's bytes; raises as `read_yaml`."""
+        """Return the document of a YAML file's bytes; raises like `read_yaml`."""
         document = self._by_content.get(data)
         if document is not None:
             return document.rename(file)
@@ -60,8 +60,8 @@ class StoreReader:
 
     `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository
     ("" or with a slash at the end). Tags, ledgers and the lock are read once; call `forget()` after
-    this process has changed one. `worktree` says which references mean the file on disk; None:
-    those alone that say so.
+    this process has changed one. `worktree` says which references mean the file on disk; None: only
+    those that say so.
     """
 
     repository: Repository
@@ -88,7 +88,7 @@ class StoreReader:
     def open(cls, path: Path | str) -> Self:
         """Open the store of a folder: marked by evalstore.yaml, else the repository's root.
 
-        The marked folder is the one named or one above it. Raises `GitError` outside a repository
+        The marked folder is the given one or one above it. Raises `GitError` outside a repository
         and `LoadError` for settings that cannot be read.
         """
         if not isinstance(path, str | Path):
@@ -123,12 +123,12 @@ class StoreReader:
 
     @property
     def tag_prefix(self) -> str:
-        """The text before `<kind>/<id>@<version>` in the names of tags."""
+        """The text before `<kind>/<id>@<version>` in tag names."""
         return self.tags.grammar.prefix
 
     @property
     def lock(self) -> Lock:
-        """The content of evalstore.lock; `LoadError` if it is not as evalstore writes it."""
+        """The content of evalstore.lock; raises `LoadError` if it is not as evalstore writes it."""
         if self._lock is None:
             data = self.read_root_file(LOCK_FILE, LOCK_LIMIT)
             self._lock = NO_LOCK if data is None else read_lock(data)
@@ -145,9 +145,9 @@ class StoreReader:
         return replace(self, tags=Tags(self.git, TagGrammar.from_prefix(prefix)))
 
     def with_worktree(self, pins: str | None = WorktreePins.UNRELEASED) -> Self:
-        """Return the same store, which reads files for references without a release.
+        """Return the same store, reading files for references without a release.
 
-        With `"all"` it reads files for every reference. What was read so is known as
+        With `"all"` it reads files for every reference. What is read that way is called
         `<kind>/<id>@worktree`. Closing either store closes both.
         """
         if pins is not None and pins not in {*WorktreePins}:
@@ -163,17 +163,17 @@ class StoreReader:
         kind: Kind | None = None,
         id: str | None = None,  # noqa: A002  # the word for it
     ) -> list[Release]:
-        """Return the releases of one artifact, a kind or all, ascending, by one call to git."""
+        """Return the releases of one artifact, a kind or all, ascending, with one call to git."""
         return self.tags.list_releases(kind, id)
 
     def group_releases(self) -> dict[str, tuple[Release, ...]]:
-        """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
+        """Return all releases by `<kind>/<id>`, each ascending, with one call to git."""
         return {
             name: tuple(group) for name, group in groupby(self.releases(), key=attrgetter("name"))
         }
 
     def working(self) -> list[Ref]:
-        """Return the artifacts on disk as `@worktree` references, without links or other names."""
+        """Return the artifacts on disk as `@worktree` references, without links and other names."""
         return list(self._iterate_working())
 
     def has_working_file(self) -> bool:
@@ -198,7 +198,7 @@ class StoreReader:
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
 
     def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a file at the store's root, from disk or (if bare) from HEAD; None without one."""
+        """Return a file at the store's root, from disk or (if bare) from HEAD; None if missing."""
         return read_root_file(
             self.repository,
             self.objects,
@@ -209,20 +209,23 @@ class StoreReader:
         )
 
     def read_settings(self) -> Document:
-        """Return the settings of the store, as they are now; an empty document when it has none."""
+        """Return the present settings of the store; an empty document if it has none."""
         return parse_settings(self.read_root_file(SETTINGS_FILE) or b"", SETTINGS_FILE)
 
     def find_file_at(self, commit: str, path: str) -> str | None:
-        """Return the blob of a store's file at a commit, wherever the store was; else None."""
+        """Return the blob of a store's file at a commit, wherever the store was.
+
+        None if missing.
+        """
         return find_file(self.objects, commit, self.moves.find_prefix(commit) + path)
 
     def read_file_at(self, commit: str, path: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a store's file at a commit, wherever the store was; else None."""
+        """Return a store's file at a commit, wherever the store was; None if missing."""
         blob = self.find_file_at(commit, path)
         return self.objects.read(blob, limit).data if blob else None
 
     def read_settings_at(self, commit: str) -> Document:
-        """Return the store's settings at a commit; an empty document without such a file."""
+        """Return the store's settings at a commit; an empty document if it had none."""
         data = self.read_file_at(commit, SETTINGS_FILE)
         return parse_settings(data or b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}")
 
@@ -231,9 +234,9 @@ class StoreReader:
         return read_commit(self.objects, oid)
 
     def forget(self, head: str | None = None) -> None:
-        """Forget tags, ledgers and the lock, which this process has changed: they are read again.
+        """Forget tags, ledgers and the lock, which this process has changed; they are read again.
 
-        `head` is the commit that is checked out, where somebody has just asked.
+        `head` is the commit that is checked out, if the caller has just asked.
         """
         self.tags.forget()
         self.prefetch.forget()

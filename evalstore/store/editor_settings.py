@@ -1,4 +1,4 @@
-"""Writes the settings with which editors complete the files of a store by its schemas."""
+"""Writes the settings by which editors complete a store's files from its schemas."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MAPPED = {
 def write_vs_code(old: bytes | None, prefix: str) -> bytes:
     """Return VS Code's settings with the schemas of the store at `prefix` (`evals/`).
 
-    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing
-    can be added.
+    Everything else in `old` stays, including comments. Raises `LoadError` or `RefusedError` if
+    nothing can be added.
     """
     if old is None or not old.strip():
         return (json.dumps({_KEY: map_schemas(prefix)}, indent=2) + "\n").encode()

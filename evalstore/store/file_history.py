@@ -25,7 +25,7 @@ class FileHistory:
 
     Commits in between that left the files alone are skipped. A parent that is not a key of
     `commits` is at or before the base. `cut` are commits whose parents a shallow clone lacks.
-    `head` is None where nothing changed since.
+    `head` is None if nothing changed since.
     """
 
     head: str | None
@@ -38,7 +38,7 @@ class FileHistory:
         return [oid for oid, parents in self.commits.items() if not parents or {*parents} - known]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
-        """Return a commit and its ancestors in this history, save those in `stop` and theirs."""
+        """Return a commit and its ancestors in this history, except those in `stop` and theirs."""
         found = {} if oid in stop else {oid: None}
         waiting = list(found)
         while waiting:
@@ -57,14 +57,14 @@ def read_file_history(
     base: str | None = None,
     tags: Sequence[str] = (),
 ) -> FileHistory:
-    """Return the history of files (relative to the store) from `base`, itself not in it, to `tip`.
+    """Return the history of files (relative to the store) from `base` (excluded) to `tip`.
 
-    A merge is in it where its file differs from that of every parent, or where it joins two lines
-    that changed it. Commits named by a tag that matches one of the patterns `tags` are in it as
-    well. One git process.
+    It includes a merge if its file differs from that of every parent, or if it joins two lines that
+    changed it. Commits named by a tag that matches one of the patterns `tags` are included as well.
+    It takes one git process.
     """
     refs = (f"--decorate-refs={pattern}" for pattern in tags or [_NO_REFS])
-    # By decoration: a commit counts when it changes a file or bears one of the tags.
+    # By decoration: a commit counts if it changes a file or has one of the tags.
     argv = (
         "--topo-order",
         "--simplify-by-decoration",
@@ -75,7 +75,7 @@ def read_file_history(
     )
     argv = (*argv, *([f"^{base}"] if base else []), "--")
     history = _walk_history(store, argv, [store.prefix + path for path in paths])
-    # A file that came with its store from another folder has its earlier history there.
+    # A file that moved with its store from another folder has its earlier history there.
     if (
         any(_may_have_moved(store, oid) for oid in history.list_roots())
         and len(store.moves.list_prefixes()) > 1
@@ -108,7 +108,7 @@ def _walk_history(store: StoreReader, argv: Sequence[str], files: Sequence[str])
 
 
 def list_file_commits(store: StoreReader, paths: Sequence[str]) -> list[str]:
-    """Return the commits of every branch and tag that changed one of the files, newest first."""
+    """Return the commits on every branch and tag that changed one of the files, newest first."""
     files = ("--", *(prefix + path for prefix in store.moves.list_prefixes() for path in paths))
     # A detached HEAD may be on no branch.
     head = find_head(store.git)
@@ -118,7 +118,7 @@ def list_file_commits(store: StoreReader, paths: Sequence[str]) -> list[str]:
 
 
 def was_committed(top: Path, path: str) -> bool:
-    """Whether HEAD's history has a file at a path; False where git does not say."""
+    """Whether HEAD's history has a file at a path; False if git does not say."""
     with suppress(GitError):
         return bool(find_repository(top).git.run("log", "-1", "--format=%H", "HEAD", "--", path))
     return False

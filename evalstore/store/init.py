@@ -49,7 +49,7 @@ from evalstore.store.revisions import find_default_branch
 from evalstore.store.store_detection import find_stores
 
 _WRITTEN = (*MAPPED, "result")
-# In the git directory; it holds something while git's config is written.
+# In the git directory; it is not empty while git's config is being written.
 _CONFIG_NOTE = "evalstore/config"
 
 
@@ -62,7 +62,7 @@ class Pipeline(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Integrations:
-    """What else `init` writes: a pipeline, pre-commit's hook, git's drivers, JetBrains' files."""
+    """What else `init` writes: a pipeline, pre-commit's hook, git's drivers, JetBrains files."""
 
     pipeline: Pipeline | None = None
     pre_commit: bool = False
@@ -72,7 +72,7 @@ class Integrations:
 
 
 class _PlannedFile(NamedTuple):
-    """A file below `base`, and what it is to be, given what it is (None: it is not there)."""
+    """A file below `base`, and its new content, given the present one (None: missing)."""
 
     base: Path
     path: str
@@ -94,7 +94,7 @@ class CreatedStore:
     """The result of `init`, files by path from `root`; `merged` ones got what they lacked.
 
     `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
-    `example` is there when one of each artifact was written, too.
+    `example` is set if one of each artifact was written, too.
     """
 
     root: Path
@@ -107,7 +107,7 @@ class CreatedStore:
 
 
 def create_store(path: Path, integrations: Integrations = Integrations()) -> CreatedStore:  # frozen
-    """Make `path` a store; existing content stays, so that a second call changes nothing."""
+    """Make `path` a store; existing content stays, so a second call changes nothing."""
     root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):
@@ -117,7 +117,7 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
         )
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
-    # Refuses a repository that git cannot read, before anything is written into it.
+    # Refuse a repository that git cannot read, before anything is written into it.
     git = find_repository(root).git
     for kind in Kind:
         _make_folder(root / kind.folder)
@@ -129,7 +129,7 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
         try:
             done[name] = _write_file(file)
         except (LoadError, RefusedError) as error:
-            # A link in the path of a new file is not a file of the user's to keep.
+            # A link in the path of a new file is not a user's file to keep.
             if not (file.base / file.path).exists():
                 raise
             kept.append((name, error.message))
@@ -182,11 +182,11 @@ def _write_file(file: _PlannedFile) -> str:
 
 
 def _write_config(git: Git, values: Mapping[str, str]) -> None:
-    """Write keys of the repository's config, after a killed `init`'s lock is removed."""
+    """Write keys of the repository's config, after removing the lock of a killed `init`."""
     if not values:
         return
     note = git.common / _CONFIG_NOTE
-    # Git inherits it: it is free again when the last process of a killed `init` has ended.
+    # Git inherits it, so it is free again once the last process of a killed `init` has ended.
     lock = open_lock(git.common, _CONFIG_NOTE, make=True)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -205,11 +205,11 @@ def _write_config(git: Git, values: Mapping[str, str]) -> None:
 
 
 def _propose_tag_prefix(root: Path) -> str:
-    """Return a prefix for this store's tags if others are in the repository; else ""."""
+    """Return a prefix for this store's tags if the repository has other tags; else ""."""
     top = find_top(root) or root
     alone = all(folder == root for folder in find_stores(top))
     name = root.name if root == top else root.relative_to(top).as_posix()
-    # What a tag's name cannot hold becomes a dash; the first character is a letter or a digit.
+    # A character that a tag name cannot contain becomes a dash; the first one is a letter or digit.
     return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
 
 
@@ -223,7 +223,7 @@ def _plan_files(
         schemas=SCHEMAS,
         tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""',
     )
-    # Settings that are there are the user's.
+    # Existing settings are the user's.
     yield _PlannedFile(root, SETTINGS_FILE, lambda old: settings.encode() if old is None else old)
     for name in _WRITTEN:
         data = (find_resource_folder("schema") / f"{name}.schema.json").read_bytes()

@@ -1,4 +1,4 @@
-"""Reads the ledgers of HEAD: a line for each release, `<version> <SHA-256 of the file's bytes>`.
+"""Reads HEAD's ledgers: a line per release, `<version> <SHA-256 of the file's bytes>`.
 
 The line of a release whose tag was signed ends in ` signed`.
 """
@@ -30,7 +30,7 @@ from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.versions import Version, find_version
 
-_MANY = 32  # ledgers, from which on all are listed
+_MANY = 32  # ledgers from which on all are listed
 _MARKERS = "^(<<<<<<<|[|]{7}|=======|>>>>>>>)( |$)"
 _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})( signed)?")
 
@@ -69,14 +69,17 @@ class Ledgers:
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
     _names: list[str] | None = None
-    # By its blob: thousands of releases ask for the same one.
+    # By blob: thousands of releases ask for the same one.
     _latest: tuple[str, Ledger] = (
         "",
         Ledger(),
     )
 
     def read(self, name: str) -> Ledger:
-        """Return the ledger of `<kind>/<id>`, empty without one; `RefusedError` for a link."""
+        """Return the ledger of `<kind>/<id>`, empty if missing.
+
+        Raises `RefusedError` for a link.
+        """
         if name not in self._by_name:
             blob = self._blobs.get(name)
             self._by_name[name] = (
@@ -85,7 +88,7 @@ class Ledgers:
         return self._by_name[name]
 
     def expect(self, names: Iterable[str]) -> None:
-        """Say which ledgers will be read, in this order; a hint, which never fails."""
+        """Announce which ledgers will be read, in this order; a hint, which never fails."""
         with suppress(EvalstoreError):
             if commit := self._find_head():
                 asked = list(names)
@@ -132,7 +135,7 @@ class Ledgers:
         return sorted(listed)
 
     def list_conflicted(self) -> set[str]:
-        """Return the `<kind>/<id>` of the ledgers at HEAD in which a merge left its markers."""
+        """Return the `<kind>/<id>` of the ledgers at HEAD that contain merge markers."""
         commit, folder = self._find_head(), f"{self.moves.prefix}{LEDGER_FOLDER}/"
         if not commit:
             return set()
@@ -146,7 +149,7 @@ class Ledgers:
         return f"{self.moves.prefix}{locate_ledger(name)}"
 
     def forget(self, head: str | None) -> None:
-        """Forget the ledgers, as HEAD has moved, to `head` if known; they are read again later."""
+        """Forget the ledgers because HEAD has moved (to `head`, if known); they are read again."""
         self._head, self._names = head, None
         self._by_name.clear()
         self._blobs.clear()
@@ -177,7 +180,7 @@ def split_ledger(data: bytes) -> tuple[bytes, ...]:
 
 
 def parse_ledger(data: bytes) -> Ledger:
-    """Parse a ledger's bytes; of two lines of one version, the first is what was released."""
+    """Parse a ledger's bytes; of two lines for one version, the first is what was released."""
     raw = split_ledger(data)
     lines: list[LedgerLine] = []
     by_version: dict[str, LedgerLine] = {}
@@ -193,9 +196,9 @@ def parse_ledger(data: bytes) -> Ledger:
     return Ledger(raw, tuple(lines), by_version, tuple(unreadable))
 
 
-@lru_cache(4096)  # a store of thousands has few versions
+@lru_cache(4096)  # a store of thousands of artifacts has few versions
 def _read_version(raw: bytes) -> tuple[str, Version] | None:
-    """Return a version with its text; None for what is none, or not in its one spelling."""
+    """Return a version with its text; None if it is not a version, or not in canonical spelling."""
     text = raw.decode("utf-8", "replace")
     version = find_version(text)
     return (text, version) if version and str(version) == text else None

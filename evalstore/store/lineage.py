@@ -1,4 +1,4 @@
-"""Follows an artifact that was renamed to the ids that it had before."""
+"""Follows a renamed artifact to its former ids."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from evalstore.store.store import ArtifactStore
 
 
 def list_former_names(store: ArtifactStore, name: str) -> list[str]:
-    """Return the released names (`<kind>/<id>`) that an artifact had before, the last first.
+    """Return the released names (`<kind>/<id>`) that an artifact had before, latest first.
 
-    Its first release under a name says the one before it; its file does so where there is none.
-    What cannot be read says nothing.
+    Its first release under a name says the one before it, or its file if there is no release. What
+    cannot be read is ignored.
     """
     names = [name]
     while (
@@ -31,11 +31,11 @@ def _find_former_name(store: ArtifactStore, name: str) -> str:
         if first is None:
             return store.resolve(ref.with_pin("worktree")).artifact.former_name
         blob = store.find_file_at(first.commit, ref.path)
-        # A large file is parsed only where it may say something.
+        # A large file is parsed only if it may say something.
         if blob is None or RENAMED_FROM.encode() not in store.objects.read(blob).data:
             return ""
         return store.resolve(ref.with_pin(str(first.version))).artifact.former_name
-    except EvalstoreError:  # whoever reads it for itself says why
+    except EvalstoreError:  # whoever reads it for its own sake reports why
         return ""
 
 

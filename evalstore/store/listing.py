@@ -42,7 +42,8 @@ _TRAILER = re.compile(r"^Evalstore-(Digest|Bump|Previous|Asked): *(\S.*?) *$", r
 class ArtifactSummary(ArtifactIdentity):
     """One artifact.
 
-    `changed` is None without a file or a release to compare; `problem` is why a file is not read.
+    `changed` is None if there is no file or release to compare; `problem` is why a file cannot be
+    read.
     """
 
     kind: Kind
@@ -56,7 +57,7 @@ class ArtifactSummary(ArtifactIdentity):
 
 @dataclass(frozen=True, slots=True)
 class StoreListing:
-    """All artifacts of a store, and ignored tags that are no release (name, reason)."""
+    """All artifacts of a store, and ignored tags that are not releases (name, reason)."""
 
     artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]
@@ -117,15 +118,15 @@ class ReleaseHistory:
 
 
 def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreListing:
-    """List a store by one call to git for tags and one for blobs.
+    """List a store with one call to git for tags and one for blobs.
 
     `watch` wraps the iteration over the artifacts.
     """
-    # Files are compared by blob id: only those that have changed are parsed.
+    # Files are compared by blob id: only changed ones are parsed.
     groups = groupby(store.releases(), key=lambda release: (release.kind, release.id))
     released = {key: list(group) for key, group in groups}
     files = {(ref.kind, ref.id): ref for ref in store.working()}
-    # A ledger without a tag is a release that this clone lacks.
+    # A ledger line without a tag is a release that this clone lacks.
     recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
     tagless = _describe_tagless(store) if recorded.difference(map("/".join, released)) else None
     newest = {key: group[-1] for key, group in released.items() if key in files}
@@ -159,7 +160,7 @@ def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
 
 
 def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
-    """Return the releases in a version or range, newest first; `RefError` without any.
+    """Return the releases in a version or range, newest first; raises `RefError` if there are none.
 
     No pin, or latest, means all.
     """
@@ -205,7 +206,7 @@ def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its fil
     blob: str | None,
     tagless: str | None,
 ) -> ArtifactSummary:
-    # A pre-release is the latest only where there is no final release.
+    # A pre-release is the latest only if there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed = None, None
@@ -241,7 +242,7 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> tuple[Release, Releas
     if release is None:
         return None
     tagger, tag_date, author, commit_date, subject, body = row[len(TAG_FIELDS) :]
-    # A lightweight tag has no tagger: then the commit tells who and when.
+    # A lightweight tag has no tagger, so the commit says who and when.
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
     return release, ReleaseSummary(
         name=release.name,

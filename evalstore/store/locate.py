@@ -18,7 +18,7 @@ _ANSWERS = 4  # lines, of paths without line breaks
 
 
 class Repository(NamedTuple):
-    """One repository: git for it, its working tree (None when bare), and its ids' digits."""
+    """One repository: git for it, its working tree (None if bare), and the digits of its ids."""
 
     git: Git
     top: Path | None
@@ -27,7 +27,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(start: Path) -> Repository:
-    """Find the repository of an existing folder: around it, or the bare one that it is."""
+    """Find the repository of an existing folder: the one around it, or a bare one itself."""
     if is_git_directory(start):
         return _query_repository(start, None)
     if top := find_top(start):
@@ -36,12 +36,12 @@ def find_repository(start: Path) -> Repository:
 
 
 def is_in_repository(start: Path) -> bool:
-    """Whether a repository is at or around a folder, even one that git refuses to read."""
+    """Whether there is a repository at or around a folder, even one that git refuses to read."""
     return is_git_directory(start) or find_top(start) is not None
 
 
 def find_top(start: Path) -> Path | None:
-    """Return the nearest folder from the real path `start` upwards that has a `.git`."""
+    """Return the nearest folder, from the real path `start` upwards, that has a `.git`."""
     return next(filter(is_working_tree, (start, *start.parents)), None)
 
 
@@ -66,7 +66,7 @@ def find_enclosing_store(folder: Path) -> Path | None:
 
 
 def resolve_folder(path: Path | str) -> Path:
-    """Return the real path of a folder; `GitError` when there is none."""
+    """Return the real path of a folder; raises `GitError` if it does not exist."""
     try:
         folder = Path(path).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -80,26 +80,26 @@ def resolve_folder(path: Path | str) -> Path:
 
 def _query_repository(folder: Path, top: Path | None) -> Repository:
     # git looks in this folder only: an embedded repository or a parent's is never found by
-    # accident, and git itself refuses a repository of another user. The user's exceptions
+    # accident, and git itself refuses another user's repository. The user's exceptions
     # (safe.directory) are in the config that is sealed off.
     argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_REV_PARSE_FLAGS)
     env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     try:
         answers = run_git(argv, env=env)
     except CommandError as error:
-        if "not a git repository" in error.stderr:  # though it looks like one
+        if "not a git repository" in error.stderr:  # although it looks like one
             hint = "check its permissions; to look for damage: git fsck"
             raise GitError(f"git cannot read the repository in {folder}", hint=hint) from None
         if "dubious ownership" not in error.stderr:
             raise
         answers = run_git(argv, env={**env, **USER_CONFIG})
-    if answers.count(b"\n") < _ANSWERS:  # git ends well where its output cannot be written
+    if answers.count(b"\n") < _ANSWERS:  # git exits normally if its output cannot be written
         raise GitError(
             f"git gives no answer about the repository in {folder}",
             hint="is the disk full? try it again",
         )
     shallow, format_, *paths = os.fsdecode(answers).removesuffix("\n").split("\n")
-    # Two paths, of as many lines each: the second is the first, or is above it.
+    # Two paths of as many lines each: the second equals the first, or is above it.
     half = len(paths) // 2
     directory, common = Path("\n".join(paths[:half])), Path("\n".join(paths[half:]))
     return Repository(

@@ -39,26 +39,26 @@ _MERGEABLE = (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*", LOCK_FILE
 _MERGED = tuple((pattern, "merge=evalstore") for pattern in _MERGEABLE)
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"
-# Before a push, pre-commit names what the remote has; by hand there is no such commit.
+# Before a push, pre-commit names what the remote has; when run by hand there is no such commit.
 _PUSHED_BASE = '--base "${PRE_COMMIT_FROM_REF:-HEAD}"'
-# Actions are pinned there by commit: a tag can be moved.
+# Actions are pinned by commit there: a tag can be moved.
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def write_github(prefix: str, branch: str) -> bytes:
-    """Return a workflow of GitHub: the gate, and the release job of `branch`, the default."""
+    """Return a GitHub workflow: the gate, and the release job of `branch`, the default branch."""
     return _fill_template("github.yml", prefix, branch)
 
 
 def write_gitlab(prefix: str) -> bytes:
-    """Return jobs of GitLab to include: the gate, and the default branch's release job."""
+    """Return GitLab jobs to include: the gate, and the default branch's release job."""
     return _fill_template("gitlab.yml", prefix)
 
 
 def write_gitlab_root(old: bytes | None) -> bytes:
     """Return the pipeline that includes the job.
 
-    One that is there and does not is refused, with the lines to add.
+    An existing one that does not is refused, with the lines to add.
     """
     if old is None or not old.strip():
         return f"include:\n  - {_INCLUDE}\n".encode()
@@ -68,7 +68,7 @@ def write_gitlab_root(old: bytes | None) -> bytes:
 
 
 def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
-    """Return pre-commit's configuration with the gate on `git push`; all else in `old` stays."""
+    """Return pre-commit's configuration with the gate on `git push`; the rest of `old` stays."""
     store = f" -C {shlex.quote(prefix.rstrip('/'))}" if prefix else ""
     hook = {
         "id": _HOOK,
@@ -116,13 +116,13 @@ def read_template(name: str) -> str:
 
 def _fill_template(name: str, prefix: str, branch: str = "") -> bytes:
     store, text = prefix.rstrip("/") or ".", read_template(name)
-    # Each store of a repository has a comment of its own, which begins with its mark.
+    # Each store in a repository has a separate comment, which begins with its mark.
     values = {"<store>": store, "<mark>": f"<!-- evalstore {store} -->", "<branch>": branch}
     for key, value in values.items():
-        text = text.replace(key, json.dumps(value))  # a text of JSON is one of YAML, too
+        text = text.replace(key, json.dumps(value))  # JSON is YAML, too
     return text.replace("<source>", REPOSITORY or UNDECIDED).encode()
 
 
 def _quote_pattern(pattern: str) -> str:
-    """Return a pattern as a line of git's attributes has it: one with blanks in quotes."""
+    """Return a pattern as a line of git's attributes: in quotes if it has blanks."""
     return json.dumps(pattern, ensure_ascii=False) if " " in pattern else pattern

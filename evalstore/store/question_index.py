@@ -37,9 +37,9 @@ _IS_DOUBLE = (
 class QuestionIndex:
     """The number of questions, and functions that find one by id, and list ids and questions.
 
-    `find` also gives the question's position, from 0. Of the questions that are asked,
-    `rubric_refs` are the rubrics that they name, each once, as they first come, `list_lines` gives
-    the rows of a file, and `find_broken` says by id which are no questions, and why.
+    `find` also returns the question's position, from 0. For the questions asked for, `rubric_refs`
+    are the rubrics that they name, each once in order of appearance, `list_lines` returns the rows
+    of a file, and `find_broken` says by id which are not questions, and why.
     """
 
     count: int
@@ -54,10 +54,10 @@ class QuestionIndex:
 def open_question_index(
     resolved: Resolved, store: ArtifactStore, asked: Iterable[str] | None = None
 ) -> AbstractContextManager[QuestionIndex]:
-    """Index the questions of a dataset: in memory, or on disk where the dataset has a row file.
+    """Index the questions of a dataset: in memory, or on disk if the dataset has a row file.
 
     Of the file, only rows with the ids `asked` (None: all), and those without an id, are read and
-    may be refused. Of the others nothing but the id matters until somebody looks for them.
+    may be refused. For the rest only the id matters until somebody looks for them.
     """
     artifact = resolved.artifact
     if path := find_rows_path(artifact):
@@ -68,7 +68,7 @@ def open_question_index(
 
 
 def check_ids(resolved: Resolved, store: ArtifactStore) -> None:
-    """Raise `RefusedError` where two questions have one id: an output could answer either."""
+    """Raise `RefusedError` if two questions have the same id: an output could answer either."""
     with open_question_index(resolved, store):
         pass
 
@@ -103,7 +103,7 @@ def on_disk(
     file: str,
     asked: Iterable[str] | None = None,
 ) -> Iterator[QuestionIndex]:
-    """Index a file's rows in a temporary SQLite file: memory does not grow with them."""
+    """Index a file's rows in a temporary SQLite file, so memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
@@ -129,7 +129,7 @@ def _find_broken(questions: Iterable[Question]) -> dict[str, str]:
 
 
 class _StoredRows:
-    """The rows of a file in a table, as they are written, and the ids that are asked in another."""
+    """The rows of a file in one table, as written, and the ids asked for in another."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _StoredRows:
         self._following: _Record | None = None
 
     def fill(self, lines: Iterable[RowLine]) -> int:
-        """Write the rows, numbered from 0, and return how many they are."""
+        """Write the rows, numbered from 0, and return how many there are."""
         self._database.execute(
             "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, data BLOB, line INTEGER)"
         )
@@ -173,7 +173,7 @@ class _StoredRows:
         return question.id
 
     def _index_ids(self) -> None:
-        # Sorted once, behind the rows: sooner than row by row.
+        # Sorted once, after the rows: faster than row by row.
         self._database.execute("CREATE INDEX by_id ON question (id)")
         double = self._select("id, line", f"{self._if_asked} AND {_IS_DOUBLE}").fetchone()
         if double is not None:
@@ -182,7 +182,7 @@ class _StoredRows:
             raise _make_duplicate_error(id_, Place(self._file, line), first)
 
     def find(self, id_: str) -> Found | None:
-        """Return the question of that id, with its number; the next one first.
+        """Return the question with that id, and its number; the next one is tried first.
 
         Outputs are mostly in the order of their questions.
         """
@@ -205,7 +205,7 @@ class _StoredRows:
         return map(self.read, self._list_lines("TRUE"))
 
     def list_rubric_refs(self) -> tuple[str, ...]:
-        """Return the rubrics that the rows that are asked name, or leave to the defaults."""
+        """Return the rubrics that the requested rows name, or leave to the defaults."""
         refs: dict[str | None, None] = {}
         default = make_question({}, self._defaults).rubric_ref
         for line in self.list_lines():
@@ -213,7 +213,7 @@ class _StoredRows:
         return tuple(ref for ref in refs if ref is not None)
 
     def list_lines(self) -> Iterator[RowLine]:
-        """Yield the rows of the questions that are asked."""
+        """Yield the rows of the requested questions."""
         return self._list_lines(self._if_asked)
 
     def _list_lines(self, condition: str) -> Iterator[RowLine]:

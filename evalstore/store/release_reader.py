@@ -39,20 +39,20 @@ class ReleaseFile(NamedTuple):
 class ReleaseReader:
     """Reads ahead the releases that will be needed, in that order.
 
-    A release that it does not find is one to be read by itself: its tag may be lightweight, moved,
-    missing or damaged, and nothing is said of it here.
+    A release that it does not find must be read separately: its tag may be lightweight, moved,
+    missing or damaged, which is not reported here.
     """
 
     objects: ObjectReader
     tags: Tags
     moves: StoreMoves
-    # Of all releases that were found, by the names of their tags.
+    # All releases that were found, by tag name.
     commits: dict[str, str] = field(default_factory=dict)
     _expected: dict[str, tuple[Sequence[tuple[str, str]], int]] = field(default_factory=dict)
     _read: dict[str, ReleaseFile] = field(default_factory=dict)
 
     def expect(self, releases: Iterable[tuple[str, str]]) -> None:
-        """Say which releases will be read, in order: each tag's name and its file's path."""
+        """Announce which releases will be read, in order: each tag's name and its file's path."""
         sequence = list(dict.fromkeys(releases))
         self._expected |= {name: (sequence, index) for index, (name, _) in enumerate(sequence)}
 
@@ -107,7 +107,7 @@ class ReleaseReader:
                 )
 
     def _find_file(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return where a file of the store lies at a commit, and its blob."""
+        """Return where a file of the store is at a commit, and its blob."""
         try:
             path_then = self.moves.find_prefix(commit) + path
             blob = find_file(self.objects, commit, path_then)

@@ -62,9 +62,9 @@ class Remotes:
     def find_for_branch(self, branch: str) -> Remote | None:
         """Return the remote that git pushes a branch to by default; None if that is unclear.
 
-        It is unclear without a remote, or with a choice of several.
+        It is unclear if there is no remote, or a choice of several.
         """
-        # The order of git itself: git-config(1), `branch.<name>.pushRemote`.
+        # git's own order: git-config(1), `branch.<name>.pushRemote`.
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
         chosen = next((self.by_name[name] for name in names if name in self.by_name), None)
@@ -72,7 +72,7 @@ class Remotes:
 
 
 class RecordedRelease(NamedTuple):
-    """A release of a ledger: its tag, the ledger's path, and the file's hash ("" unknown)."""
+    """A release in a ledger: its tag, the ledger's path, and the file's hash ("" if unknown)."""
 
     tag: str
     ledger: str
@@ -81,7 +81,7 @@ class RecordedRelease(NamedTuple):
 
 
 class PushAnswer(NamedTuple):
-    """The answer of a remote for a ref: git's flag (`!` rejected, `=` up to date), a message."""
+    """A remote's answer for a ref: git's flag (`!` rejected, `=` up to date), and a message."""
 
     flag: str
     ref: str
@@ -89,10 +89,10 @@ class PushAnswer(NamedTuple):
 
 
 def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
-    """Return the remotes that a repository has in git's config."""
+    """Return the remotes in a repository's git config."""
     values: dict[str, dict[str, list[str]]] = {}
     for key, value in config:
-        # A remote's name may have dots: the variable is behind the last one.
+        # A remote's name may have dots: the variable is after the last one.
         section, _, rest = key.partition(".")
         name, dot, variable = rest.rpartition(".")
         if section == "remote" and dot:
@@ -102,7 +102,7 @@ def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
 
 
 def find_commit_pages(git: Git) -> str:
-    """Return the beginning of every commit's page address; empty without a known host."""
+    """Return the beginning of every commit's page address; empty if the host is unknown."""
     remote = list_remotes(read_config(git)).find_for_branch("")
     return name_commit_pages(remote.urls[0]) if remote else ""
 
@@ -121,7 +121,7 @@ def push_refs(
 ) -> list[PushAnswer]:
     """Push objects to full ref names, all or none.
 
-    `CommandError` has the answers in its stdout when it is none.
+    If it is none, `CommandError` has the answers in its stdout.
     """
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     options = ("--atomic", "--porcelain", "--no-verify")
@@ -129,7 +129,10 @@ def push_refs(
 
 
 def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
-    """Return the object of each tag of a remote, by name; `CommandError` without an answer."""
+    """Return the object of each tag of a remote, by name.
+
+    Raises `CommandError` without an answer.
+    """
     refs = list_remote_refs(git, repository, remote, "--tags")
     return {name.removeprefix(TAG_REFS): oid for name, oid in refs.items()}
 
@@ -146,7 +149,7 @@ def list_remote_refs(
 def fetch_objects(
     git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]
 ) -> None:
-    """Fetch what a remote's refs point at, and no ref; `known` commits need not be sent again."""
+    """Fetch what a remote's refs point at, but no ref; `known` commits need not be sent again."""
     options = (
         "--quiet",
         "--no-tags",
@@ -187,10 +190,10 @@ def describe_fetch(
     *,
     holds_file: Callable[[RecordedRelease, str], bool] = lambda _, __: False,
 ) -> str:
-    """Say how a clone gets tags of releases: from where, who can push them, or of which commit.
+    """Say how a clone gets tags of releases: from where, from whom, or of which commit.
 
-    "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file
-    that was released.
+    It is "" if there is no remote and no such commit is known; `holds_file` says whether the clone
+    has the file that was released.
     """
     name, source = find_remote(git)
     if repository.shallow:
@@ -223,7 +226,7 @@ class _ReleaseCommit(NamedTuple):
 
 
 def _find_release_commit(git: Git, release: RecordedRelease) -> _ReleaseCommit | None:
-    """Return the first commit whose ledger lists a release; None where its line is on disk only."""
+    """Return the first commit whose ledger lists a release; None if its line is on disk only."""
     if not release.sha256:
         return None
     search = (

@@ -1,7 +1,7 @@
 """Resolves references to artifacts.
 
 They are resolved by evalstore.lock, else by exact tag name, or in ranges of releases. Nothing is
-guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers have to
+guessed, and nothing is taken from git unchecked: objects are hashed, and tags and ledgers must
 agree.
 """
 
@@ -36,9 +36,9 @@ from evalstore.store.tags import GitTag, Release
 from evalstore.text import find_nearest
 from evalstore.versions import Version, find_version
 
-_MANY_REFS = 32  # from which on reading ahead is worth a listing
+_MANY_REFS = 32  # references from which on reading ahead is worth a listing
 _SHOWN_VERSIONS = 12  # of a message
-ASKED_TAGS = 3  # for the authors of more, git would walk through the history as many times
+ASKED_TAGS = 3  # to name the authors of more, git would walk through the history as many times
 _MOVED_HINT = "the tag was moved or made by hand: it must name the commit that set this version"
 
 
@@ -51,12 +51,12 @@ class Resolved(ArtifactIdentity, ReportValue):
         kind: The kind of the artifact.
         id: Its id.
         version: Its version.
-        tag: The tag of its release; None of a file or a commit.
-        commit: The commit it was read from; None of a file on disk.
-        blob: The id of its file in git; None of a file on disk.
+        tag: The tag of its release; None for a file or a commit.
+        commit: The commit it was read from; None for a file on disk.
+        blob: The id of its file in git; None for a file on disk.
         floating: Whether a later release can change what the reference means.
         artifact: The artifact itself.
-        locked: Whether evalstore.lock holds it.
+        locked: Whether evalstore.lock has it.
 
     Examples:
         >>> print(store.resolve("rubric/answer_style@^1").floating)
@@ -80,7 +80,7 @@ class Resolved(ArtifactIdentity, ReportValue):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all but the version."""
+        """SHA-256 over everything but the version."""
         return self.artifact.digest
 
     @property
@@ -91,7 +91,7 @@ class Resolved(ArtifactIdentity, ReportValue):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The meaning of several references, in their order."""
+    """The meanings of several references, in order."""
 
     resolved: tuple[Resolved, ...]
 
@@ -105,9 +105,9 @@ class CommittedArtifact(NamedTuple):
 
 
 def resolve_ref(store: StoreReader, ref: Ref) -> Resolved:
-    """Resolve a reference as evalstore.lock has it, else as of today.
+    """Resolve a reference as in evalstore.lock, else as of today.
 
-    From its file if the store says so.
+    It means its file if the store says so.
     """
     if ref.type is PinType.WORKTREE or store.worktree is WorktreePins.ALL:
         return _resolve_worktree(store, ref)
@@ -120,7 +120,7 @@ def resolve_ref(store: StoreReader, ref: Ref) -> Resolved:
 
 
 def _resolve_released(store: StoreReader, ref: Ref) -> Resolved:
-    # An exact version is locked, too, when only a range is in the lock that means it.
+    # An exact version is locked, too, if the lock has a range that means it.
     entry = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
     return resolve_unlocked(store, ref) if entry is None else _resolve_locked(store, ref, entry)
 
@@ -152,7 +152,7 @@ def resolve_release(
 ) -> Resolved:
     """Resolve a reference at one released version.
 
-    `RefusedError` if its file is not the released one.
+    Raises `RefusedError` if its file is not the released one.
     """
     name = store.tags.grammar.format_name(ref.kind, ref.id, version)
     commit = _find_release_commit(store, ref, name)
@@ -180,9 +180,9 @@ def resolve_release(
 
 
 def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
-    """Say which exact references will be resolved, in order, so that git reads ahead.
+    """Announce which exact references will be resolved, in order, so that git reads ahead.
 
-    Never fails.
+    It never fails.
     """
     exact = [(ref, ref.version) for ref in refs if ref.version]
     if len(exact) < _MANY_REFS:
@@ -195,7 +195,7 @@ def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
 
 
 def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
-    """Return the version of a lock's entry; None when the reference can never mean that version."""
+    """Return the version of a lock's entry; None if the reference can never mean that version."""
     version = find_version(entry.version)
     if version is None or str(version) != entry.version:
         return None
@@ -203,7 +203,7 @@ def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
 
 
 def _find_recorded_version(store: StoreReader, ref: Ref) -> Version | None:
-    """Return the highest version of the ledger of HEAD that a reference can mean."""
+    """Return the highest version in HEAD's ledger that a reference can mean."""
     versions = (line.version for line in store.ledgers.read(ref.name).lines)
     return max((version for version in versions if may_mean(ref, version)), default=None)
 
@@ -226,7 +226,7 @@ def can_mean(ref: Ref, version: Version) -> bool:
 
 
 def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
-    """Read the artifact of `ref` at a commit; in the places of errors `label` precedes the path."""
+    """Read the artifact of `ref` at a commit; in error places, `label` precedes the path."""
     path = store.moves.find_prefix(commit) + ref.path
     blob = find_file(store.objects, commit, path)
     if blob is None:
@@ -240,9 +240,9 @@ def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> 
 
 
 def read_tagged(store: StoreReader, ref: Ref, commit: str, *, tag: str) -> CommittedArtifact:
-    """Read the artifact of `ref` at a tag's commit, or take it if read ahead.
+    """Read the artifact of `ref` at a tag's commit, or take it if it was read ahead.
 
-    Raises as `read_committed`.
+    Raises like `read_committed`.
     """
     file = store.prefetch.find(tag)
     if file is None or file.tag.commit != commit:
@@ -252,9 +252,9 @@ def read_tagged(store: StoreReader, ref: Ref, commit: str, *, tag: str) -> Commi
 
 
 def build_unknown_error(store: StoreReader, ref: Ref) -> RefError:
-    """Return the error for an unknown id or version, with a hint on the versions or the nearest id.
+    """Return the error for an unknown id or version, hinting at versions or the nearest id.
 
-    A version that the ledger of HEAD records is known: what this clone lacks is its tag.
+    A version in HEAD's ledger is known: what this clone lacks is its tag.
     """
     recorded = _find_recorded_version(store, ref)
     if recorded:
@@ -343,7 +343,7 @@ def build_resolved(  # noqa: PLR0913  # what was read, each by its name
     commit: str | None = None,
     locked: bool = False,
 ) -> Resolved:
-    """Return what a reference means, from what was read of it."""
+    """Return what a reference means, from what was read."""
     floating = ref.is_floating and not locked
     return Resolved(
         str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, floating, artifact, locked
@@ -351,7 +351,7 @@ def build_resolved(  # noqa: PLR0913  # what was read, each by its name
 
 
 def _check_ledger(store: StoreReader, ref: Ref, tag: str, file: CommittedArtifact) -> None:
-    # The ledger in HEAD is a second record of each release: it gives away a tag that was moved.
+    # The ledger in HEAD is a second record of each release: it exposes a moved tag.
     line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
         raise RefusedError(
@@ -372,7 +372,7 @@ def _find_release_commit(store: StoreReader, ref: Ref, name: str) -> str:
 
 def _find_tag_commit(store: StoreReader, tag: GitTag) -> str:
     flaw = tag.flaw
-    # git's listing is not hashed: the tag object itself has to name the same commit.
+    # git's listing is not hashed: the tag object itself must name the same commit.
     if flaw is None and tag.target:
         content = read_tag(store.objects, tag.oid)
         if (content.target, content.type, content.name) != (
@@ -402,7 +402,7 @@ def describe_missing_tag(store: StoreReader, name: str, version: Version) -> str
 def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
     """Say how this clone gets tags of releases, and who made the first few.
 
-    "" if nothing is known.
+    It is "" if nothing is known.
     """
     from evalstore.store.remote import RecordedRelease, describe_fetch
 
@@ -428,14 +428,14 @@ def _build_unreleased_error(
 ) -> RefError:
     """Return the error for a reference to no release.
 
-    `UnreleasedError` if it means the file on disk.
+    It is an `UnreleasedError` if the reference means the file on disk.
     """
     hints = [_describe_versions(releases)] if releases else []
     if store.root is None or not (store.root / ref.path).is_file():
         return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
     try:
         text = _resolve_worktree(store, ref).version
-    except EvalstoreError:  # what is wrong with the file is said where it is read
+    except EvalstoreError:  # what is wrong with the file is reported where it is read
         text = None
     version = find_version(text or "")
     if text is None or (is_covered(ref, version) if version else not (ref.version or ref.range)):
@@ -448,9 +448,9 @@ def _build_unreleased_error(
 
 
 def suggest_refs(store: StoreReader, text: str) -> str:
-    """Return as a question which references a wrong one may mean: those of its id, or the nearest.
+    """Return as a question what a wrong reference may mean: others with its id, or the nearest.
 
-    Empty where the store has nothing like it, and where the name is right: then its pin is wrong.
+    It is empty if the store has nothing similar, and if the name is right: then its pin is wrong.
     """
     name, at, pin = text.partition("@")
     known = (*store.releases(), *store.working())
@@ -490,7 +490,7 @@ def _build_unknown_id_error(store: StoreReader, ref: Ref) -> RefError:
 
 
 def _find_store_elsewhere(store: StoreReader) -> str:
-    """Say where in the repository a store is; empty where this folder holds artifacts."""
+    """Say where in the repository there is a store; empty if this folder has artifacts."""
     return "" if store.has_working_file() else find_elsewhere(store)
 
 

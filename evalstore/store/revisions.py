@@ -16,18 +16,18 @@ from evalstore.store.tags import TAG_REFS
 
 BRANCH_REFS = "refs/heads/"
 REMOTE_REFS = "refs/remotes/"
-# Nothing in the repository may tell another history than its commits do: no graft.
+# Nothing in the repository may show another history than its commits do: no graft.
 NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 _NAMESPACES = (BRANCH_REFS, TAG_REFS, REMOTE_REFS)
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not
-# read.
+# accepted.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
 def resolve_revision(git: Git, objects: ObjectReader, revision: str) -> str:
-    """Return the commit that a revision names; `RefError` when it names none, or more than one."""
+    """Return the commit that a revision names; raises `RefError` if it names none or several."""
     match = _REVISION.fullmatch(revision)
     if match is None:
         raise RefError(f"{revision!r} is not a revision that evalstore reads", hint=_HINT)
@@ -74,7 +74,7 @@ def read_head(git: Git) -> Head:
 
 
 def find_head_ref(git: Git) -> str | None:
-    """Return the full name of the ref that HEAD stands for; None when it is detached."""
+    """Return the full name of the ref that HEAD refers to; None if it is detached."""
     out = git.run_or_none("symbolic-ref", "--quiet", "HEAD")
     return None if out is None else out.decode(*NAME_ENCODING).removesuffix("\n")
 
@@ -110,14 +110,14 @@ def find_branch_with(git: Git, commit: str) -> str | None:
 
 
 def is_ancestor(git: Git, commit: str, tip: str) -> bool:
-    """Whether a commit is in the history of another, or is that one itself."""
+    """Whether a commit is in the history of another, or is the same one."""
     return git.run_or_none("merge-base", "--is-ancestor", commit, tip) is not None
 
 
 def find_fork(git: Git, commit: str, tip: str) -> str | None:
     """Return the newest commit in the history of both.
 
-    None without one, or if a shallow clone ends.
+    Returns None if there is none, or if a shallow clone ends first.
     """
     out = git.run_or_none("merge-base", commit, tip)
     return out.decode("ascii").split("\n")[0] if out else None
@@ -149,7 +149,7 @@ def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
 def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     """Return the objects of those refs that exist, by exact full name."""
     wanted = set(names)
-    # Thousands of tags would not fit on a command line: they are listed and picked.
+    # Thousands of tags would not fit on a command line, so they are listed and picked.
     patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
     return {name: oid for name, oid in list_refs(git, *sorted(patterns)).items() if name in wanted}
 
@@ -157,7 +157,7 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
 def list_refs(git: Git, *patterns: str) -> dict[str, str]:
     """Return the objects of refs by full name, for patterns.
 
-    One that ends with a slash is a folder.
+    A pattern that ends in a slash is a folder.
     """
     out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *patterns).decode(
         *NAME_ENCODING
@@ -166,7 +166,7 @@ def list_refs(git: Git, *patterns: str) -> dict[str, str]:
 
 
 def find_missing_objects(git: Git, oids: Iterable[str]) -> set[str]:
-    """Return those of full object ids whose objects are not in the repository."""
+    """Return those full object ids whose objects are not in the repository."""
     stdin = "".join(f"{oid}\n" for oid in oids).encode("ascii")
     lines = (
         git.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).decode("ascii").split("\n")
@@ -200,7 +200,7 @@ def _find_exact_refs(git: Git, name: str) -> list[str]:
 
 
 def _find_abbreviated(git: Git, name: str) -> list[str]:
-    # Ids only: `rev-parse` on a plain name would choose between refs and ids by itself.
+    # Ids only: for a plain name, `rev-parse` would itself choose between refs and ids.
     if not _ABBREVIATED.fullmatch(name):
         return []
     return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
@@ -209,7 +209,7 @@ def _find_abbreviated(git: Git, name: str) -> list[str]:
 def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[str]:
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
-    # One process for each level: a tag object may name another tag object.
+    # One process per level: a tag object may name another tag object.
     for _ in range(5):  # tags of tags
         stdin = "\n".join(oids).encode("ascii")
         out = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii")

@@ -45,7 +45,10 @@ def find_bare_prefix(git: Git) -> str:
 
 
 def parse_settings(data: bytes, file: str) -> Document:
-    """Return the settings in evalstore.yaml's bytes; `LoadError` for anything but a mapping."""
+    """Return the settings in evalstore.yaml's bytes.
+
+    Raises `LoadError` for anything but a mapping.
+    """
     document = read_yaml(data, file)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError(
@@ -55,7 +58,7 @@ def parse_settings(data: bytes, file: str) -> Document:
 
 
 def read_tag_prefix(settings: Document) -> str:
-    """Return the setting `tag_prefix`; `LoadError` for one that cannot be part of a ref name."""
+    """Return the setting `tag_prefix`; raises `LoadError` if it cannot be part of a ref name."""
     prefix = (settings.value or {}).get("tag_prefix", "")
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
         raise LoadError(
@@ -75,10 +78,10 @@ def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how m
     name: str,
     limit: int,
 ) -> bytes | None:
-    """Return the bytes of a file at a store's root, on disk or in HEAD; None without one."""
+    """Return the bytes of a file at a store's root, on disk or in HEAD; None if missing."""
     if root is not None:
-        # Anything there but a file is an error: without its settings a strict store would be a
-        # lenient one.
+        # Anything but a file there is an error: without its settings, a strict store would be
+        # lenient.
         return read_below(root, name, limit) if os.path.lexists(root / name) else None
     head = find_head(repository.git)
     blob = find_file(objects, head, prefix + name) if head else None

@@ -1,4 +1,4 @@
-"""Streams the rows of large datasets from their files, and lists questions with a new id."""
+"""Streams the rows of large datasets from their files, and lists renamed questions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
 _RUBRIC_REF = b"rubric_ref"
-_LINE_DIGEST = 16  # bytes: no two lines have the same
-# A NamedTuple's own is three times slower, and a file has a million lines.
+_LINE_DIGEST = 16  # bytes: enough for no two lines to have the same
+# A NamedTuple's own constructor is three times slower, and a file has a million lines.
 _new_tuple = tuple.__new__
 
 
 class RowLine(NamedTuple):
-    """One line of a file of rows that is not blank, with the file's name and its number there."""
+    """One non-blank line of a file of rows, with the file's name and its number there."""
 
     data: bytes
     file: str
@@ -66,7 +66,7 @@ def read_rows(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield a dataset's rows at a commit (None: on disk).
 
-    `LoadError` for a row without `id` or `input`.
+    Raises `LoadError` for a row without `id` or `input`.
     """
     return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
 
@@ -76,7 +76,7 @@ def read_questions(
 ) -> Iterator[Question]:
     """Yield the questions of a dataset's rows at a commit (None: on disk).
 
-    A broken row is one, too.
+    A broken row is a question, too.
     """
     defaults = read_defaults(dataset.value)
     for line in read_row_lines(store, dataset, commit=commit, tag=tag):
@@ -84,7 +84,7 @@ def read_questions(
 
 
 def read_question(line: RowLine, defaults: Mapping[str, Any]) -> Question:
-    """Return the question of a row with the defaults of its dataset; a broken row is one, too."""
+    """Return the question of a row, with its dataset's defaults; also for a broken row."""
     data, file, number = line
     row: Any = None
     broken = ""
@@ -124,7 +124,7 @@ def read_row_blocks(
 
 
 def name_rows_file(store: StoreReader, path: str, *, commit: str | None, tag: str | None) -> str:
-    """Return what the file of rows at `path` is called in messages: as git names it at a commit."""
+    """Return the name for messages of the file of rows at `path`: as git names it at a commit."""
     return (
         f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
     )
@@ -145,8 +145,7 @@ def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
 
 
 def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
-    # The key is in the text as it is, unless an escape hides it: most datasets need not be
-    # parsed.
+    # The key is in the text as it is, unless an escape hides it: most datasets need not be parsed.
     if ROWS_KEY.encode() not in text and b"\\" not in text:
         return None
     with suppress(LoadError):  # what cannot be read names no rows
@@ -156,9 +155,9 @@ def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
 
 
 def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | None) -> str:
-    """Return the SHA-256 of the lines of a dataset's rows, whatever their ends.
+    """Return the SHA-256 of the lines of a dataset's rows, whatever their line endings.
 
-    Blank ones do not count.
+    Blank lines do not count.
     """
     found = hashlib.sha256()
     for line in read_row_lines(store, dataset, commit=commit, tag=None):
@@ -169,11 +168,10 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
 def pair_row_lines(
     old: BlockReader, new: BlockReader, *, keeps_whole: bool
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Return the rows of two files that differ; a line that both have is left out.
+    """Return the rows of two files that differ, leaving out lines that both have.
 
-    Every row is there where it `keeps_whole`, where rows came into another order, and where one id
-    stands twice: then a line of both is one object on both sides, with its ids alone unless all of
-    it is read.
+    Every row is kept if `keeps_whole`, if rows changed their order, or if an id occurs twice: then
+    a line in both files is one object on both sides, with only its ids unless everything is read.
     """
     lines = _find_changed_lines(old, new)
     if not keeps_whole and lines.in_order:
@@ -268,7 +266,7 @@ def _stands_twice(changed: Sequence[_RowsByIndex], new: BlockReader) -> bool:
     ids = [[row["id"] for row in side.values()] for side in changed]
     if any(len({*side}) < len(side) for side in ids):
         return True
-    # A row that is there on both sides took no id from another one.
+    # A row that exists on both sides took no id from another one.
     lone = {*ids[0]} ^ {*ids[1]}
     return bool(lone) and any(
         _read_id(line) in lone for at, line in enumerate(_list_lines(new())) if at not in changed[1]
@@ -289,7 +287,7 @@ def _digest_line(line: RowLine) -> bytes:
 
 
 def _cut_to_ids(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row with its id and the one that it had before alone."""
+    """Return a row with only its id and its former id."""
     former = read_former_id(row)
     noted = {} if former is None else {"x_source": {"renamed_from": former}}
     return {"id": row["id"], **noted}
@@ -322,7 +320,7 @@ def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[list[bytes]]:
 
 
 def parse_row(line: RowLine) -> Mapping[str, Any]:
-    """Return the row of a line; `LoadError` for one without `id` or `input`."""
+    """Return the row in a line; raises `LoadError` for one without `id` or `input`."""
     data, file, number = line
     row = documents.read_row(data, file, number)
     if not isinstance(row, dict):
@@ -340,7 +338,7 @@ def parse_row(line: RowLine) -> Mapping[str, Any]:
 
 
 def list_renames(store: StoreReader, dataset: Resolved) -> dict[str, str]:
-    """Return the new ids of questions by the old ones; a declared rename wins over a noted one."""
+    """Return the new ids of questions by the old ones; a declared rename overrides a noted one."""
     if dataset.kind is not Kind.DATASET:
         return {}
     declared = store.settings.get("renames", {})
@@ -356,8 +354,8 @@ def _list_noted_rows(store: StoreReader, dataset: Resolved) -> Iterator[Any]:
     yield from questions if isinstance(questions, list) else ()
     if "x_source" not in dataset.artifact.value:
         return
-    # Only what a migration noted is parsed: the other rows may be many.
-    with suppress(LoadError):  # a finding of whoever reads the questions
+    # Only what a migration noted is parsed, because there may be many other rows.
+    with suppress(LoadError):  # a finding for whoever reads the questions
         for line in read_row_lines(store, dataset.artifact, commit=dataset.commit, tag=dataset.tag):
             if b'"renamed_from"' in line.data:
                 yield documents.read_row(line.data, line.file, line.number)

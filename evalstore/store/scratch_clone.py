@@ -1,4 +1,4 @@
-"""Makes a clone aside, in which a merge is tried without a hook or filter of the user."""
+"""Makes a separate clone, in which a merge is tried without any hook or filter of the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evalstore.store.revisions import BRANCH_REFS
 
 # Isolated: the clone's own files are in the folder that git starts it in.
 DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore git-driver merge -- %O %A %B %P"
-_KEEP = ("merge.evalstore-keep.driver", "true")  # git's own way to keep the side that is there
+_KEEP = ("merge.evalstore-keep.driver", "true")  # git's own way to keep the present side
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ScratchClone:
     def merge(self, commit: str, message: str) -> str | None:
         """Merge a commit, fast-forward if possible.
 
-        Return the path of a file in conflict, or None.
+        Returns the path of a conflicting file, or None.
         """
         return self._try("merge", "--quiet", "--ff", "--no-edit", "-m", message, commit)
 
@@ -53,7 +53,10 @@ class ScratchClone:
         return self._try("cherry-pick", *how, commit)
 
     def commit_rest(self, message: list[str], paths: list[str]) -> None:
-        """Commit all that is not in `paths`, if any; `message` are options of `git commit`."""
+        """Commit everything that is not in `paths`, if anything.
+
+        `message` has options of `git commit`.
+        """
         self.git.run("reset", "--quiet")
         excluded = (f":(exclude,literal,top){path}" for path in paths)
         self.git.run("add", "--all", "--", ":(top)", *excluded, env={"GIT_LITERAL_PATHSPECS": None})
@@ -104,7 +107,7 @@ class CloneSeed:
 
 @contextmanager
 def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
-    """Make a clone that reads and writes the objects of `git`'s repository.
+    """Make a clone that shares the objects of `git`'s repository.
 
     Its refs are those of `seed`.
     """
@@ -123,8 +126,8 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
         (inner / "packed-refs").write_bytes(lines.encode(*NAME_ENCODING))
         (inner / "info").mkdir(exist_ok=True)
         attributes = write_attributes(None, seed.prefix, diff=False, merge=True)
-        # Both sides of a lock are merged by what they say, not by lines: until then one of them
-        # stands there whole.
+        # Both sides of a lock are merged by content, not by lines: until then one of them is there
+        # in full.
         lock = f"{seed.prefix}{LOCK_FILE}".replace("\\", "\\\\").replace('"', '\\"')
         (inner / "info" / "attributes").write_bytes(
             attributes + f'"{lock}" merge=evalstore-keep\n'.encode()

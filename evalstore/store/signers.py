@@ -26,7 +26,7 @@ _LINE = re.compile(
 )
 _OPTION = re.compile(rb'(?:"[^"]*"|[^,"])+')
 _BEFORE = re.compile(rb'valid-before="?([0-9]{8}(?:[0-9]{4}(?:[0-9]{2})?)?)Z?"?', re.IGNORECASE)
-# Options by which a key counts for less.
+# Options that make a key count for less.
 _TIGHTER = (
     b"valid-before=",
     b"valid-after=",
@@ -36,15 +36,15 @@ _TIME = "%Y%m%d%H%M%S"
 _STRANGER = "its key belongs to no allowed signer"
 _OTHER_KEY = "it is not signed with an SSH key, as allowed signers require"
 
-# Why the tag object with an id and these bytes does not count as signed, where it counts at a
-# moment (None: at that which the tag says); "" for one that does.
+# Why the tag object with an id and these bytes does not count as signed, judged at a moment (None:
+# the one in the tag); "" if it does count.
 SignatureCheck = Callable[[str, bytes, datetime | None], str]
 
 
 class AllowedSigner(NamedTuple):
     """One line: who may sign (as written), with which key and options.
 
-    Without a key the whole line.
+    Without a key it is the whole line.
     """
 
     principals: bytes
@@ -52,7 +52,7 @@ class AllowedSigner(NamedTuple):
     options: frozenset[bytes]
 
     def is_within(self, other: AllowedSigner) -> bool:
-        """Whether this line allows nothing that another one of the same key does not."""
+        """Whether this line allows nothing that another line for the same key does not."""
         more = self.options - other.options
         same = (self.principals, self.key) == (other.principals, other.key)
         return (
@@ -70,13 +70,13 @@ def is_signature_required(settings: Mapping[str, Any]) -> bool:
 def read_required_signers(store: StoreReader) -> bytes | None:
     """Return the file of allowed signers if the settings ask for signed releases; else None.
 
-    Raises as `read_signers`.
+    Raises like `read_signers`.
     """
     return read_signers(store) if is_signature_required(store.settings) else None
 
 
 def read_signers(store: StoreReader) -> bytes:
-    """Return the file of allowed signers; `RefusedError` when there is none."""
+    """Return the file of allowed signers; raises `RefusedError` if there is none."""
     name = find_signers_file(store.settings)
     data = store.read_root_file(name)
     if data is None:
@@ -85,7 +85,7 @@ def read_signers(store: StoreReader) -> bytes:
 
 
 def find_signers_file(settings: Mapping[str, Any]) -> str:
-    """Return the path of the file of allowed signers; `LoadError` for one outside of the store."""
+    """Return the path of the file of allowed signers; `LoadError` if it is outside the store."""
     name = settings.get("allowed_signers", SIGNERS_FILE)
     if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
         raise LoadError(
@@ -95,7 +95,7 @@ def find_signers_file(settings: Mapping[str, Any]) -> str:
 
 
 def build_signers_error(name: str) -> RefusedError:
-    """Return the error of a store that requires signatures and has no file of signers."""
+    """Return the error for a store that requires signatures but has no file of signers."""
     hint = f'a line for each: echo "<email> $(cat ~/.ssh/<key>.pub)" >> {name}'
     return RefusedError(
         f"evalstore.yaml requires signed releases, but there is no {name}", hint=hint
@@ -114,7 +114,7 @@ def parse_signers(data: bytes) -> Iterator[AllowedSigner]:
 
 
 def find_added_signers(old: bytes, new: bytes) -> list[AllowedSigner]:
-    """Return the lines of `new` by which a signature counts that did not by `old`."""
+    """Return the lines of `new` that make a signature count which did not count under `old`."""
     known = list(parse_signers(old))
     return [one for one in parse_signers(new) if not any(one.is_within(other) for other in known)]
 
@@ -126,8 +126,8 @@ def open_signature_check(
     """Yield the check of tags against a file of allowed signers (None: anybody's).
 
     Object ids have `hex_digits`. It runs the program that the user's global config names for SSH,
-    and none that the repository names. git itself asks whether a key counted when the tag says that
-    it was made; what is asked besides is a moment that the tag's author did not choose.
+    and none that the repository names. git itself checks whether a key was valid when the tag says
+    that it was made; the additional check is of a moment that the tag's author did not choose.
     """
     from evalstore.store.repository.scratch import open_scratch_repository
 
@@ -159,7 +159,7 @@ def open_signature_check(
 
 
 def _drop_expired(signers: bytes, moment: datetime) -> bytes:
-    """Return the lines whose keys still counted at a moment; a day without a zone is one of UTC."""
+    """Return the lines whose keys were still valid at a moment; a day without a zone is UTC."""
     return b"\n".join(line for line in signers.split(b"\n") if not _is_expired(line, moment))
 
 
@@ -171,7 +171,7 @@ def _is_expired(line: bytes, moment: datetime) -> bool:
         return moment >= datetime.strptime(match[1].decode().ljust(14, "0"), _TIME).replace(
             tzinfo=UTC
         )
-    except ValueError:  # ssh-keygen takes such a line for none, too
+    except ValueError:  # ssh-keygen ignores such a line, too
         return True
 
 

@@ -1,4 +1,4 @@
-"""The store: a folder of a git repository, opened once, read without ever running what it holds."""
+"""The store: a folder in a git repository, opened once, and read without running what is in it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class OpenedStore(Protocol):
-    """A store that somebody opened: an `ArtifactStore`, or the `Store` of programs around one."""
+    """A store that somebody opened: an `ArtifactStore`, or the public `Store` around one."""
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The store as the use cases take it."""
+        """The store in the form that the use cases take."""
 
 
 class ArtifactStore(StoreReader):
-    """One store of artifacts; a context manager, as it keeps a git process until it is closed."""
+    """One store of artifacts.
+
+    A context manager, because it keeps a git process until it is closed.
+    """
 
     __slots__ = ()
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The store as the use cases take it: itself."""
+        """The store in the form that the use cases take: itself."""
         return self
 
     def resolve(self, ref: str | Ref) -> Resolved:
         """Return what a reference means.
 
-        `RefError` names the versions there are, `RefusedError` says what is amiss. A reference in
-        evalstore.lock means what it meant when it was locked; `RefusedError` when its content
+        `RefError` names the existing versions, `RefusedError` says what is wrong. A reference in
+        evalstore.lock means what it meant when it was locked; raises `RefusedError` if its content
         differs.
         """
         if not isinstance(ref, str | Ref):
@@ -53,7 +56,7 @@ class ArtifactStore(StoreReader):
         return resolve_ref(self, parsed)
 
     def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
-        """Return what each of many references means, as `resolve` does; git reads ahead."""
+        """Return what each of many references means, like `resolve`; git reads ahead."""
         parsed = [parse_ref(ref) if isinstance(ref, str) else ref for ref in refs]
         expect_releases(self, [ref for ref in parsed if isinstance(ref, Ref)])
         return tuple(map(self.resolve, parsed))
@@ -65,7 +68,7 @@ class ArtifactStore(StoreReader):
     def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
         """Yield the rows in a dataset's file of rows, as of the same commit.
 
-        None without such a file.
+        Yields nothing without such a file.
         """
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         if "rows" not in resolved.artifact.value:
@@ -90,7 +93,7 @@ class ArtifactStore(StoreReader):
         return pair_row_lines(before, lambda: watch(after()), keeps_whole=len(defaults) > 1)
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
-        """Yield a dataset's questions, from its file or its rows; a broken row is one, too."""
+        """Yield a dataset's questions, from its file or its rows, including broken rows."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         artifact = resolved.artifact
         if "rows" in artifact.value:

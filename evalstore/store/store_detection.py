@@ -1,4 +1,4 @@
-"""Finds whether a folder is a store, and where else in its repository there is one."""
+"""Finds out whether a folder is a store, and where else in its repository there is one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SKIPPED = frozenset({"node_modules", "vendor"})
 
 
 def require_artifacts(store: StoreReader) -> None:
-    """Raise where a judgement would be about nothing.
+    """Raise if there is nothing to judge.
 
     Raises `GitError` without a store, and `RefusedError` without artifacts. The error names the
-    stores that the repository has elsewhere. A bare repository has its tags instead of files.
+    stores elsewhere in the repository. A bare repository has its tags instead of files.
     """
     if store.root is None:
         if not store.tags.list_releases():
@@ -52,7 +52,7 @@ def require_artifacts(store: StoreReader) -> None:
 
 
 def find_elsewhere(store: StoreReader) -> str:
-    """Return in words where else in the repository there is a store; empty where there is none."""
+    """Return in words where else in the repository there is a store; empty if there is none."""
     if store.root is None:
         return ""
     top = store.repository.top or store.root

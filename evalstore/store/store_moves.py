@@ -1,8 +1,8 @@
 """Finds where a store was at a commit: a tag names an artifact of the store, in any folder.
 
-A store moves when one commit takes its files out of one folder and puts them into another, as
-`git mv` does: nothing
-of the store is left in the old place. Where no commit says so, the store was always where it is.
+A store moves if one commit takes its files out of one folder and puts them into another, like `git
+mv`: nothing of the store is left in the old place. If no commit shows that, the store was always
+where it is.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class StoreMoves:
     def find_prefix(self, commit: str) -> str:
         """Return the folder that the store was in at a commit.
 
-        Today's, unless it was only in an earlier one.
+        It is today's, unless the store was only in an earlier one.
         """
         if commit not in self._known:
             self._known[commit] = self._search_commit(commit)
         return self._known[commit]
 
     def place(self, commit: str, prefix: str) -> None:
-        """Say where the store lay at a commit, for somebody who knows it from that commit alone."""
+        """Record where the store was at a commit, for code that knows it only from that commit."""
         self._known[commit] = prefix
 
     def list_prefixes(self) -> tuple[str, ...]:
-        """Return all folders that the store was in, the latest first, by their history."""
+        """Return all folders that the store was in, latest first, according to their history."""
         if self._earlier is None:
             head = find_head(self.git)
             self._earlier = tuple(self._list_earlier(head)) if head else ()
@@ -80,7 +80,7 @@ class StoreMoves:
         return dict(zip(files, find_committed_blobs(self.objects, files.values()), strict=True))
 
     def strip_prefix(self, path: str) -> str:
-        """Return the path in the store of a file that lies in one of its folders."""
+        """Return the path in the store of a file in one of its folders."""
         found = [one for one in self.list_prefixes() if path.startswith(one)]
         return path.removeprefix(max(found, key=len, default=""))
 
@@ -92,13 +92,13 @@ class StoreMoves:
         )
 
     def has_store(self, commit: str, prefix: str) -> bool:
-        """Whether something of a store lies in a folder at a commit."""
+        """Whether a folder has something of a store at a commit."""
         return any(has_entry(self.objects, commit, prefix + mark) for mark in _MARKS)
 
     def _list_earlier(self, tip: str) -> Iterator[str]:
         prefix, found = self.prefix, {self.prefix}
-        # Each move is older than the one before, so a store that went to and fro comes to an end,
-        # too.
+        # Each move is older than the one before, so even a store that went to and fro comes to an
+        # end.
         while (move := self._find_move(tip, prefix)) is not None:
             tip, prefix = move
             if prefix not in found:
@@ -126,7 +126,7 @@ class StoreMoves:
 
 
 def _list_folders(gone: list[str], inner: list[str]) -> Iterator[str]:
-    """Yield the folders from which a file was removed that was added elsewhere by the same name."""
+    """Yield the folders that lost a file that was added elsewhere under the same name."""
     wanted = {path for path in inner if path.partition("/")[0] in _MARKS}
     for path in gone:
         parts = path.split("/")
@@ -140,8 +140,8 @@ def read_changes(
 ) -> list[PathChange]:
     """Return what the commits up to `tip` did to paths of the repository, newest first.
 
-    Only changes of the kinds `letters` are among them. A merge is compared with each of its
-    parents. One git process.
+    Only changes of the kinds `letters` are included. A merge is compared with each of its parents.
+    It takes one git process.
     """
     argv = (
         "-m",

@@ -17,8 +17,8 @@ from evalstore.versions import Version, find_version
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
-# The last three are of a tag object: what it names, the type of that, and its own name. git reads
-# no commit for them.
+# The last three belong to a tag object: what it names, the type of that, and its own name. git
+# reads no commit for them.
 TAG_FIELDS = ("refname", "objectname", "symref", "objecttype", "object", "type", "tag")
 _UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
@@ -49,7 +49,7 @@ class GitTag(NamedTuple):
 
     @property
     def flaw(self) -> str | None:
-        """Why this tag is not a release, as the rest of a sentence; None if it is one.
+        """Why this tag is not a release, as the end of a sentence; None if it is one.
 
         A release names a commit under its own name.
         """
@@ -65,7 +65,7 @@ class GitTag(NamedTuple):
 
     @property
     def commit(self) -> str:
-        """The commit that a tag without flaw names."""
+        """The commit that a flawless tag names."""
         return self.target or self.oid
 
 
@@ -84,7 +84,7 @@ class TagGrammar(NamedTuple):
 
     @classmethod
     def from_prefix(cls, prefix: str) -> TagGrammar:
-        """Return the grammar of a prefix: the expression that a name must match in full."""
+        """Return the grammar for a prefix: the expression that a name must match in full."""
         kinds = "|".join(Kind)
         text = (
             rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})"
@@ -97,7 +97,7 @@ class TagGrammar(NamedTuple):
         return self.prefix + kind + "/" + id_ + "@" + str(version)
 
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
-        """Parse the name of a tag; None when it is outside the grammar."""
+        """Parse the name of a tag; None if it is outside the grammar."""
         match = self.pattern.fullmatch(name)
         version = find_version(match[3]) if match else None
         return (_KINDS[match[1]], match[2], version) if match and version else None
@@ -105,7 +105,7 @@ class TagGrammar(NamedTuple):
     def read_release(self, tag: GitTag) -> Release | None:
         """Return the release of a tag.
 
-        None if its name does not fit the grammar or it has a flaw.
+        Returns None if its name does not fit the grammar or it has a flaw.
         """
         parts = self.parse_name(tag.name)
         if parts is None or tag.flaw:
@@ -123,17 +123,17 @@ class TagIndex(NamedTuple):
 
 @dataclass(slots=True)
 class Tags:
-    """The tags of one repository, looked up one by one at first, later listed at once."""
+    """The tags of one repository, first looked up one by one, later listed at once."""
 
     git: Git
     grammar: TagGrammar
     _all: TagIndex | None = None
     _unread: dict[str, TagRef] | None = None
     _question_count: int = 0
-    _named: dict[str, GitTag] = field(default_factory=dict)  # what was listed of single artifacts
+    _named: dict[str, GitTag] = field(default_factory=dict)  # what was listed for single artifacts
 
     def find(self, name: str) -> GitTag | None:
-        """Return the tag of exactly this name; a branch or a file of that name does not count."""
+        """Return the tag of exactly this name; a branch or file of that name does not count."""
         if found := self._named.get(name):
             return found
         index = self._all or self._list_matching(TAG_REFS + name)
@@ -155,7 +155,7 @@ class Tags:
 
     def list_unread(self) -> Mapping[str, TagRef]:
         """Return all tags among the releases by name, listed once; reads no object."""
-        # A field that makes git read an object would let one damaged tag end the listing of all.
+        # With a field that makes git read an object, one damaged tag would end the listing of all.
         if self._unread is None:
             out = self.git.run("for-each-ref", _UNREAD_FORMAT, "--", *list_patterns(self.grammar))
             rows = (
@@ -171,7 +171,7 @@ class Tags:
         return tag.oid if (tag := self.find(name)) else None
 
     def forget(self) -> None:
-        """Forget the listings, because a tag was made or moved: they are read again when needed."""
+        """Forget the listings because a tag was made or moved; they are read again when needed."""
         self._all, self._unread, self._question_count, self._named = None, None, 0, {}
 
     def _list_matching(self, *refs: str) -> TagIndex:
@@ -214,7 +214,7 @@ def list_patterns(
 
 
 def _parse_tags(listing: bytes) -> Iterator[GitTag]:
-    # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
+    # Split on line feeds only: for str.splitlines, U+2028 in a name would make two refs of one.
     for line in listing.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         fields = line.split("\0")
         if len(fields) != len(TAG_FIELDS):

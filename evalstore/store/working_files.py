@@ -21,26 +21,26 @@ from evalstore.versions import Version
 
 _SMALL = 1 << 15  # bytes
 _AUTO = "auto"
-# The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides
+# The values of the attribute `text` (or `crlf`, its old name); without one, `eol` decides
 # (gitattributes(5)).
 _CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
 _ATTRIBUTES = ("text", "crlf", "eol")
-# By these a file on disk is another text than the one that git keeps.
+# These make a file on disk a different text from the one that git stores.
 _REWRITING = ("working-tree-encoding", "ident", "filter")
 
 
 def is_blob(root: Path, path: str, blob: str) -> bool:
     """Whether a file on disk has the content of a blob.
 
-    It has it byte for byte, or with CRLF where git has LF. Raises `LoadError` when it cannot be
-    opened.
+    It must be equal byte for byte, or with CRLF where git has LF. Raises `LoadError` if it cannot
+    be opened.
     """
     with open_below(root, path) as file:
         size = os.fstat(file.fileno()).st_size
         if _hash_pieces(_iterate_sized(file, size), size, len(blob)) == blob:
             return True
         file.seek(0)
-        # git hashes the length first: the size with LF has to be known before the content is hashed
+        # git hashes the length first: the size with LF must be known before the content is hashed
         # again.
         normal_size = sum(map(len, normalize_pieces(iterate_pieces(file))))
         file.seek(0)
@@ -53,7 +53,7 @@ def read_working_files(
 ) -> Iterator[tuple[Ref, bytes | None]]:
     """Yield working files with their bytes, None for an unreadable one.
 
-    Nothing in a bare repository.
+    Yields nothing in a bare repository.
     """
     if store.root is None:
         return
@@ -74,7 +74,7 @@ def _has_blob_content(data: bytes, blob: str) -> bool:
 
 
 def is_release(ref: Ref, data: bytes, blob: str, version: Version) -> bool:
-    """Whether a file's bytes are the `blob` of a release, with the version that its tag says."""
+    """Whether a file's bytes are the `blob` of a release, with the version in its tag."""
     try:
         return _has_blob_content(data, blob) and read_version(ref, data, ref.path) == version
     except LoadError:
@@ -82,14 +82,14 @@ def is_release(ref: Ref, data: bytes, blob: str, version: Version) -> bool:
 
 
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
-    """Return the blob id of a file on disk, streamed; `LoadError` when it cannot be read."""
+    """Return the blob id of a file on disk, streamed; raises `LoadError` if it cannot be read."""
     with open_below(root, path) as file:
         size = os.fstat(file.fileno()).st_size
         return _hash_pieces(_iterate_sized(file, size), size, hex_digits)
 
 
 def _iterate_sized(file: BinaryIO, size: int) -> Iterable[bytes]:
-    # Python makes room for all that it is asked for: a small file is read by what it has.
+    # Python allocates as much as it is asked for, so a small file is read by its size.
     return [file.read(size + 1)] if size <= _SMALL else iterate_pieces(file)
 
 
@@ -110,13 +110,13 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     argv = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
     fields = store.git.run(*argv, stdin=stdin).decode(*NAME_ENCODING).split("\0")
     default = _AUTO if is_autocrlf_on(store.git) else "never"
-    # Three fields an attribute, and three attributes a path: its name, "text", a value, its name,
-    # "crlf", a value …
+    # Three fields per attribute, and three attributes per path: its name, "text", a value, its
+    # name, "crlf", a value …
     values = zip(fields[0::9], fields[2::9], fields[5::9], fields[8::9], strict=False)
     conversions = {
         path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values
     }
-    # Without an attribute git leaves a file alone that has a CR in the index already, or a CR
+    # Without an attribute, git leaves a file alone that already has a CR in the index, or a CR
     # without LF.
     auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
     staged = read_index(store.git).blobs if auto else {}
@@ -130,7 +130,7 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
 def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str]]:
     """Yield a store's files that differ from a commit's, with the attribute that rewrites them.
 
-    A path is that in the store. The attributes are those of the index, by which git wrote the
+    A path is relative to the store. The attributes are those of the index, by which git wrote the
     files.
     """
     top, root = store.repository.top, store.root
@@ -153,7 +153,7 @@ def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str
     for path, name, value in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
         inner = path.removeprefix(store.prefix)
         if value not in {"unspecified", "unset"} and os.path.lexists(root / inner):
-            with suppress(LoadError):  # a link in its place is a finding of its own
+            with suppress(LoadError):  # a link in its place is a separate finding
                 if not is_blob(root, inner, blobs[path]):
                     yield inner, name if value == "set" else f"{name}={value}"
 
@@ -168,7 +168,7 @@ def _list_blobs(git: Git, commit: str) -> Iterator[tuple[str, str]]:
 
 
 def _may_rewrite(store: ArtifactStore, blobs: Mapping[str, str]) -> bool:
-    """Whether any file of attributes speaks of an attribute by which git rewrites files."""
+    """Whether any attributes file mentions an attribute by which git rewrites files."""
     files = [oid for path, oid in blobs.items() if path.rpartition("/")[2] == ".gitattributes"]
     return any(
         name.encode() in store.objects.read(oid).data for oid in files for name in _REWRITING
@@ -176,13 +176,13 @@ def _may_rewrite(store: ArtifactStore, blobs: Mapping[str, str]) -> bool:
 
 
 def has_carriage_return(text: Iterable[bytes]) -> bool:
-    """Whether a text of any size, in pieces, holds a carriage return."""
+    """Whether a text of any size, in pieces, contains a carriage return."""
     return any(b"\r" in piece for piece in text)
 
 
 def normalize_line_ends(data: bytes) -> bytes:
     """Return a text with LF for CRLF."""
-    # The search for one byte is much sooner done, and few texts have it.
+    # Searching for one byte is much faster, and few texts have it.
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
 

@@ -1,4 +1,4 @@
-"""Reads git's config: of the user and of the repository."""
+"""Reads git's config, both the user's and the repository's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRUE = frozenset({"true", "yes", "on", "1", "input"})
 
 
 class ConfigSetting(NamedTuple):
-    """One setting of git's config.
+    """One setting in git's config.
 
     Its key is a section, perhaps a name (which may contain dots), and a variable.
     """
@@ -24,7 +24,7 @@ class ConfigSetting(NamedTuple):
 
 
 def read_config(git: Git) -> list[ConfigSetting]:
-    """Return all settings of the user and the repository, each before what overrides it, ours last.
+    """Return all settings of user and repository, each before what overrides it, ours last.
 
     Section and variable of a key are in lower case.
     """
@@ -32,9 +32,9 @@ def read_config(git: Git) -> list[ConfigSetting]:
 
 
 def find_remote(git: Git) -> tuple[str, str]:
-    """Return the remote that releases come from ("" without one), and its name for `git fetch`.
+    """Return the remote that releases come from ("" if none), and its name for `git fetch`.
 
-    That name is "" where the only remote is origin, which git takes by itself.
+    That name is "" if the only remote is origin, git's default.
     """
     keys = (
         key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url")
@@ -50,7 +50,7 @@ def find_extra_headers(git: Git) -> list[ConfigSetting]:
 
 
 def find_global_settings(git: Git) -> list[ConfigSetting]:
-    """Return the settings of the user's global config; none when there is no such file."""
+    """Return the settings in the user's global config; none if there is no such file."""
     try:
         return _find_settings(git, "--global", "--list")
     except CommandError as failure:
@@ -60,10 +60,9 @@ def find_global_settings(git: Git) -> list[ConfigSetting]:
 
 
 def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
-    """Return the configured folder of hooks; empty when there is none."""
+    """Return the configured folder of hooks; empty if there is none."""
     paths = [setting.value for setting in config if setting.key == "core.hookspath"]
-    # The last is ours, which sends git to no hook at all. Path's raises where there is no such
-    # user.
+    # The last is ours, which disables all hooks. Path's method raises if there is no such user.
     return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111
 
 
@@ -74,7 +73,7 @@ def is_autocrlf_on(git: Git) -> bool:
 
 
 def has_merge_driver(git: Git) -> bool:
-    """Whether this clone knows evalstore as a merge driver."""
+    """Whether this clone has evalstore configured as a merge driver."""
     return any(setting.key == "merge.evalstore.driver" for setting in read_config(git))
 
 

@@ -13,7 +13,10 @@ def can_sync_all() -> bool:
 
 
 def wait_for_disk(folder: Path) -> None:
-    """Wait until all written to a folder's file system is on disk; `OSError` if that fails."""
+    """Wait until everything written to a folder's file system is on disk.
+
+    `OSError` if that fails.
+    """
     syncfs = _find_syncfs()
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -27,6 +30,6 @@ def wait_for_disk(folder: Path) -> None:
 
 
 def _find_syncfs() -> Any:
-    import ctypes  # only what writes thousands needs it
+    import ctypes  # only bulk writing needs it
 
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# A repository's config names programs in dozens of places. These settings and the short list of
-# subcommands that evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have
+# A repository's config names programs in dozens of places. These settings, and the short list of
+# subcommands that evalstore uses, leave it none to run (git(1), SECURITY; filters and drivers have
 # no override and are never reached).
 _SEALED_CONFIG = (
     "core.fsmonitor=false",
@@ -82,7 +82,7 @@ _USER_VARIABLES = {
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "false",
 }
-# The variables by which the agents of keys and passwords, proxies and certificates are found by.
+# The variables by which agents for keys and passwords, proxies and certificates are found.
 _USER_INHERITED = (
     *_SEALED_INHERITED,
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT"),
@@ -109,7 +109,7 @@ class GitEnvironment(NamedTuple):
     inherited: Sequence[str]
 
     def build_variables(self, env: Mapping[str, str | None]) -> dict[str, str]:
-        """Return all variables that git gets; `env` adds some, and None removes one."""
+        """Return all variables for git; `env` adds some, and None removes one."""
         # No GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches git.
         inherited = {name: _read_variable(name) for name in self.inherited if name in os.environ}
         variables = {**inherited, **self.variables, **env}
@@ -129,5 +129,5 @@ def _read_variable(name: str) -> str:
     value = os.environ[name]
     if name != "PATH":
         return value
-    # A relative entry would let a folder of the repository hold the programs that git starts.
+    # A relative entry would let a folder in the repository supply the programs that git starts.
     return os.pathsep.join(folder for folder in value.split(os.pathsep) if folder.startswith("/"))

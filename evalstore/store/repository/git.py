@@ -1,6 +1,6 @@
-"""Runs git with argument lists in our environment, and ends a dead one.
+"""Runs git with argument lists in our environment, and kills one that hangs.
 
-What writes goes through GitPython.
+Writing commands go through GitPython.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TIMEOUT = 30.0  # seconds in which git does nothing; a FIFO in place of a ref wo
 USER_CONFIG = {
     "GIT_CONFIG_GLOBAL": None,
     "GIT_CONFIG_NOSYSTEM": None,
-}  # for `env`: lets the user's own settings be read
+}  # for `env`: allows reading the user's own settings
 
 REFETCH = "git fetch {}--refetch --no-filter --tags, in a partial clone; else clone again in full"
 
-# Subcommands that only read. They are started without GitPython, whose import takes longer than
-# most of them.
+# Read-only subcommands. They are started without GitPython, whose import takes longer than most of
+# them.
 _READING = frozenset(
     {
         "cat-file",
@@ -75,7 +75,7 @@ _EXPLANATIONS = (
         "run the command again",
     ),
     ("No space left on device", "the disk is full", _FREE_SPACE),
-    # git says no more of what the system refused, which is seldom anything else.
+    # git says no more about what the system refused, and it is seldom anything else.
     ("couldn't write '", "git cannot write to the disk, which may be full", _FREE_SPACE),
     ("Unable to create", *_LOCKED),
     ("could not lock config file", *_LOCKED),
@@ -91,7 +91,7 @@ _AT_IMPORT = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "qu
 
 
 class CommandError(GitError):
-    """A git command that failed; `status`, `stderr` and `stdout` are as git gave them."""
+    """A git command that failed; `status`, `stderr` and `stdout` are as git returned them."""
 
     def __init__(self, command: str, status: int, stderr: str, stdout: bytes = b"") -> None:
         message, hint = _explain_failure(command, status, stderr)
@@ -117,9 +117,9 @@ class Git(NamedTuple):
     def run(
         self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None
     ) -> bytes:
-        """Run one git subcommand; return its stdout.
+        """Run one git subcommand and return its stdout.
 
-        Raises `CommandError`, or `GitError` when git is missing.
+        Raises `CommandError`, or `GitError` if git is missing.
         """
         return run_git(
             (f"--git-dir={self.directory}", *argv),
@@ -131,7 +131,7 @@ class Git(NamedTuple):
         )
 
     def run_or_none(self, *argv: str) -> bytes | None:
-        """Run a subcommand whose exit code 1 means "no", and return None for that."""
+        """Run a subcommand whose exit code 1 means "no", and return None in that case."""
         try:
             return self.run(*argv)
         except CommandError as failure:
@@ -142,7 +142,7 @@ class Git(NamedTuple):
     def start(
         self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None
     ) -> Any:
-        """Start a subcommand that runs until what is returned, with its `proc`, is collected."""
+        """Start a subcommand that runs until the returned object, with its `proc`, is collected."""
         words = (f"--git-dir={self.directory}", *argv)
         return _start_process(
             self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds
@@ -150,7 +150,7 @@ class Git(NamedTuple):
 
 
 class _ReadingProcess:
-    """A process that ends when this is collected, as GitPython's wrapper does."""
+    """A process that ends when this object is collected, like GitPython's wrapper."""
 
     __slots__ = ("proc",)
 
@@ -176,12 +176,12 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     timeout: float | None = None,
     environment: GitEnvironment = SEALED,
 ) -> bytes:
-    """Run git without a named repository; return its stdout.
+    """Run git without a named repository and return its stdout.
 
     `env` adds variables, and None removes one.
     """
     with _open_stdin(stdin) as file:
-        # It ends when it is collected: after Ctrl-C, too.
+        # It ends when it is collected, also after Ctrl-C.
         started = _start_process(
             environment, argv, env or {}, stdin=file, inherited_fds=inherited_fds
         )
@@ -233,8 +233,8 @@ def _start_process(
         environment.build_variables(env),
     )
     if _find_subcommand(argv) not in _READING:
-        # GitPython hands its own environment on and can only add to it: `env -i` starts git from
-        # nothing.
+        # GitPython passes on its own environment and can only add to it: `env -i` starts git with
+        # an empty one.
         pairs = [f"{name}={value}" for name, value in variables.items()]
         words = ["/usr/bin/env", "-i", *pairs, *command]
         return _load_gitpython().execute(
@@ -255,8 +255,8 @@ def _start_process(
 
 @cache
 def _load_gitpython() -> Any:
-    # At import GitPython runs `git version` twice, to find a git that it is never asked for: it
-    # gets whole commands.
+    # On import GitPython runs `git version` twice to find a git that it never uses: it gets
+    # complete commands.
     before = {name: os.environ.get(name) for name in _AT_IMPORT}
     os.environ.update(_AT_IMPORT)
     try:

@@ -1,4 +1,4 @@
-"""Finds where a known host on the web shows the commits of a repository; asks nobody."""
+"""Finds where a known web host shows the commits of a repository, without any request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOSTS = {
     "gitlab.com": "-/commit",
     "bitbucket.org": "commits",
 }
-# As git writes them: https://host/path, ssh://git@host/path and git@host:path; a password is no
+# As git writes them: https://host/path, ssh://git@host/path and git@host:path; a password is not
 # part of a page.
 _ADDRESS = re.compile(
     r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([A-Za-z0-9.-]+)(?::\d+/|[:/])([\w.-]+(?:/[\w.-]+)+)/?"
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(
 
 
 def find_commit_page(git: Git) -> str:
-    """Return the address of a commit's page, `{}` for the commit; empty without a known host."""
+    """Return the address of a commit's page, `{}` for the commit; empty if the host is unknown."""
     name, _ = find_remote(git)
     key = f"remote.{name}.url"
     urls = [setting.value for setting in read_config(git) if setting.key == key]

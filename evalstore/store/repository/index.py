@@ -16,8 +16,8 @@ from evalstore.store.repository.trees import TreeEntry
 
 _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
-# A file of the git directory -> what is going on while it exists, and the command of git that
-# aborts it.
+# A file in the git directory -> what is going on while it exists, and the git command that aborts
+# it.
 _UNFINISHED = {
     "MERGE_HEAD": ("a merge", "git merge --abort"),
     "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
@@ -29,7 +29,7 @@ _UNFINISHED = {
 
 
 class IndexStamp(NamedTuple):
-    """The identity of an index file by which another one is known."""
+    """The identity by which one index file is told from another."""
 
     inode: int
     mtime: int
@@ -37,9 +37,9 @@ class IndexStamp(NamedTuple):
 
 
 class IndexState(NamedTuple):
-    """What an index holds: blobs by path, and a path with a merge conflict (None: there is none).
+    """The content of an index: blobs by path, and a path with a merge conflict (None: none).
 
-    `stamp` tells which index that was (None: there is no index yet).
+    `stamp` identifies that index (None: there is no index yet).
     """
 
     blobs: Mapping[str, str]
@@ -48,8 +48,8 @@ class IndexState(NamedTuple):
 
 
 def read_index(git: Git, index: Path | None = None) -> IndexState:
-    """Return what is in the index, or in a copy of it."""
-    # Before it is read: whoever comes between has another stamp.
+    """Return the content of the index, or of a copy of it."""
+    # Taken before reading: if somebody interferes, the stamp differs.
     stamp = _find_stamp(index or git.directory / "index")
     env = {"GIT_INDEX_FILE": str(index)} if index else None
     out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode(*NAME_ENCODING)
@@ -66,12 +66,15 @@ def has_staged_changes(git: Git) -> bool:
 
 
 def find_unfinished(git: Git) -> tuple[str, str] | None:
-    """Return what is in progress, as a merge, and the command that aborts it; else None."""
+    """Return what is in progress, such as a merge, and the command that aborts it.
+
+    None if nothing is.
+    """
     return next((row for file, row in _UNFINISHED.items() if (git.directory / file).exists()), None)
 
 
 def describe_abort(git: Git) -> str:
-    """Say how to let evalstore make a merge that has conflicts; "" where none is in progress."""
+    """Say how to let evalstore make a merge that has conflicts; "" if none is in progress."""
     unfinished = find_unfinished(git)
     if unfinished is None or read_index(git).conflict is None:
         return ""
@@ -91,10 +94,10 @@ def add_abort(git: Git, hint: str | None) -> str:
 
 @contextmanager
 def lock_index(git: Git) -> Iterator[None]:
-    """Hold git's lock of the index; `ConflictError` if another process keeps it for three seconds.
+    """Hold git's lock on the index; `ConflictError` if another process keeps it for three seconds.
 
-    Whoever commits between the move of a branch and that of the index would take the branch's new
-    files out again.
+    A commit made between the move of a branch and that of the index would remove the branch's new
+    files again.
     """
     _acquire_lock(git.directory)
     try:
@@ -104,16 +107,16 @@ def lock_index(git: Git) -> Iterator[None]:
 
 
 class StagedEntry(NamedTuple):
-    """An entry for the index, and the blob that it has now: what was staged since then stays."""
+    """An entry for the index, and its present blob: whatever was staged since then stays."""
 
     new: TreeEntry
     old: str | None
 
 
 class IndexCopy(NamedTuple):
-    """A copy of the index with new entries, next to it; None where no entry changes.
+    """A copy of the index with new entries, next to it; None if no entry changes.
 
-    `stamp` tells which index it was copied from.
+    `stamp` identifies the index that was copied.
     """
 
     path: Path | None
@@ -125,14 +128,13 @@ def copy_index(
 ) -> IndexCopy:
     """Copy the index with new entries, without a lock; everything else that is staged stays.
 
-    `known` is the index as it was read a moment ago, which is not read again where it is still the
-    same.
+    `known` is the index as it was read a moment ago; it is not read again unless it has changed.
     """
     from shutil import copyfileobj
     from tempfile import TemporaryDirectory
 
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
-    _make_token(git.directory)  # a killed process leaves a copy that is known by it
+    _make_token(git.directory)  # a killed process leaves a copy, which is recognised by this
     copy.unlink(missing_ok=True)
     status, stamp = None, None
     with (
@@ -148,8 +150,7 @@ def copy_index(
         path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.oid
     }
     if files:
-        # Without a working tree git cannot compare files, so that no filter of the repository runs
-        # …
+        # Without a working tree git cannot compare files, so no filter of the repository runs …
         with TemporaryDirectory(prefix="evalstore-") as nowhere:
             command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
             git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
@@ -166,7 +167,7 @@ def is_copy_current(git: Git, copy: IndexCopy) -> bool:
 
 
 def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -> None:
-    """Replace the index by its copy, under its lock; one changed since then is copied again."""
+    """Replace the index with its copy, under its lock; if it has changed since, copy it again."""
     current = copy if is_copy_current(git, copy) else copy_index(git, entries)
     if current.path:
         current.path.replace(git.directory / "index")
@@ -193,21 +194,21 @@ def wait_for_index(directory: Path) -> None:
 
 
 def release_index_lock(directory: Path) -> None:
-    """Remove the index lock of this process or a killed evalstore, but no other's."""
+    """Remove the index lock of this process or of a killed evalstore, but nobody else's."""
     token, lock = directory / _TOKEN, directory / "index.lock"
     if not os.path.lexists(token):
         return
     with suppress(FileNotFoundError):
         if token.samefile(lock):
             lock.unlink()
-    # The token last: while it is there, something may be left.
+    # The token last: as long as it exists, something may be left.
     for leftover in (f"{_TOKEN}.new", f"{_TOKEN}.new.lock", _TOKEN):
         (directory / leftover).unlink(missing_ok=True)
 
 
 def _acquire_lock(directory: Path) -> None:
-    # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it
-    # was.
+    # The lock is a hard link to a file of ours, so that after a crash anybody can tell whose lock
+    # it was.
     _make_token(directory)
     for _ in range(_TRIES):
         with suppress(FileExistsError):

@@ -27,13 +27,13 @@ _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
 
 class _ReaderLimits(NamedTuple):
-    """What is remembered, and what is asked ahead."""
+    """What is remembered, and what is requested in advance."""
 
-    cached: int = 64  # objects that were asked for
+    cached: int = 64  # objects that were requested
     cached_size: int = 16 << 20  # bytes of all of them
-    # Questions at once, which fit into a pipe: git takes them all before we read its answers.
+    # Requests at once, which fit into a pipe: git takes them all before we read its answers.
     asked: int = 128
-    prefetched: int = 2048  # objects that are kept until somebody asks
+    prefetched: int = 2048  # objects kept until they are requested
     prefetched_size: int = 1 << 14  # bytes of one
 
 
@@ -79,7 +79,7 @@ class ObjectReader:
     _missing_hint: str = ""
     _pid: int = 0
     _buffer: bytes = b""
-    _offset: int = 0  # in the buffer: what is before it was read
+    _offset: int = 0  # in the buffer: everything before it has been read
     _cache: dict[str, GitObject] = field(default_factory=dict)
     _prefetched: dict[str, GitObject] = field(default_factory=dict)
     _expected: dict[str, tuple[Sequence[str], int]] = field(default_factory=dict)
@@ -90,7 +90,8 @@ class ObjectReader:
     def read(self, oid: str, limit: int | None = None) -> GitObject:
         """Return one object.
 
-        `GitError` when it is missing or damaged, `LoadError` beyond `limit` (or 4 MiB) bytes.
+        Raises `GitError` if it is missing or damaged, and `LoadError` beyond `limit` (or 4 MiB)
+        bytes.
         """
         with self._lock:
             if found := self._cache.get(oid):
@@ -103,16 +104,16 @@ class ObjectReader:
                 type_, size = self._request(oid, limit or MIDDLE_FILE)
                 data = self._read_body(size, oid)
             except BaseException:
-                self.close()  # the rest of the answer must not be read as that of the next request
+                self.close()  # the rest of the answer must not be taken for the next one
                 raise
         _verify_hash(oid, start_object_hash(type_, size, len(oid)), data)
         return self._cache_object(oid, GitObject(type_, data))
 
     def expect(self, oids: Iterable[str]) -> None:
-        """Say which objects will be read, in order, so that git is asked for many; never fails.
+        """Announce which objects will be read, in order, to request many at once; never fails.
 
         What is missing, damaged or large is left to `read`. A few thousand are kept until others
-        take their place.
+        replace them.
         """
         sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
         with self._lock:
@@ -158,7 +159,7 @@ class ObjectReader:
         for pipe in (process.stdin, process.stdout, process.stderr):
             with suppress(
                 OSError
-            ):  # of a question that git did not take, and that is written once more
+            ):  # of a request that git did not take, and that is written once more
                 pipe.close()
         if self._pid == os.getpid():  # after a fork the process belongs to the parent
             process.kill()
@@ -184,7 +185,7 @@ class ObjectReader:
             if header := _HEADER.match(self._buffer, self._offset):
                 self._offset = header.end()
             else:
-                # The line goes on in what git has yet to write, or says that there is no such
+                # The line continues in what git has yet to write, or says that there is no such
                 # object.
                 line = self._read_line(oid)
                 if line == f"{oid} missing\n".encode("ascii"):
@@ -196,7 +197,7 @@ class ObjectReader:
                 self._skip_bytes(size + 1, oid)
                 continue
             type_, data = header[2].decode("ascii"), self._read_body(size, oid)
-            # Its content tells whose answer it is.
+            # Its content shows which request it answers.
             if compute_object_id(type_, data, len(oid)) == oid:
                 found[oid] = GitObject(type_, data)
         return found
@@ -260,7 +261,7 @@ class ObjectReader:
         return self._take(self._offset + size)
 
     def _read_body(self, size: int, oid: str) -> bytes:
-        """Return the bytes of an object, behind which stands a line feed."""
+        """Return the bytes of an object, which are followed by a line feed."""
         while len(self._buffer) - self._offset <= size:
             self._fill_buffer(oid)
         data = self._buffer[self._offset : self._offset + size]
@@ -284,7 +285,7 @@ class ObjectReader:
         self._buffer, self._offset = self._buffer[self._offset :] + piece, 0
 
     def _explain_exit(self, oid: str) -> GitError:
-        # Where it took no question, it would wait for one as long as we do for its words.
+        # If it took no request, it would wait for one as long as we wait for its answer.
         self._process.proc.kill()
         # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
@@ -293,7 +294,7 @@ class ObjectReader:
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
     def _build_missing_error(self, oid: str) -> GitError:
-        # Of thousands, asked once.
+        # Asked once, not thousands of times.
         self._missing_hint = self._missing_hint or describe_missing_history(self.git)
         return MissingObjectError(
             f"object {oid[:12]} is missing from this clone", hint=self._missing_hint

@@ -1,4 +1,4 @@
-"""Parses commits, tags and trees from bytes that were hashed before, and finds files."""
+"""Parses commits, tags and trees from verified bytes, and finds files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from evalstore.store.repository.tree_editor import FOLDER_MODE
 from evalstore.store.repository.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
-# A tag as git writes it; its headers are read one by one where somebody else wrote it.
+# A tag as git writes it; if somebody else wrote it, its headers are read one by one.
 _TAG = re.compile(rb"object ([^\n]*)\ntype ([^\n]*)\ntag ([^\n]*)\n")
 _KNOWN_FOLDERS = 4096  # trees whose ids are remembered
 # A trailer as GitHub and `git commit --trailer` write it; the name without the address.
 _CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTILINE | re.IGNORECASE)
 _SUBMODULE_MODE = "160000"
 _MODE_NAMES = {FOLDER_MODE: "a folder", "120000": "a symbolic link", _SUBMODULE_MODE: "a submodule"}
-_FEW_FOLDERS = 16  # whose trees are read sooner than a process has started
+_FEW_FOLDERS = 16  # whose trees can be read before a process has started
 _MANY_FILES = 32  # of one folder, from which on its tree is read for all of them at once
 
 
@@ -35,7 +35,7 @@ _PARENT = b"parent "
 class Commit:
     """A commit: author, date, the first line of its message, and `Co-authored-by`.
 
-    The date is ISO 8601, "" when unreadable.
+    The date is ISO 8601, "" if unreadable.
     """
 
     oid: str
@@ -47,7 +47,7 @@ class Commit:
 
 
 class TagObject(NamedTuple):
-    """The headers of an annotated tag: the object that it names, that one's type, its own name."""
+    """The headers of an annotated tag: the object that it names, its type, and the tag's name."""
 
     target: str
     type: str
@@ -67,7 +67,7 @@ def read_commit(objects: ObjectReader, oid: str) -> Commit:
 
 
 def read_parents(objects: ObjectReader, oid: str) -> list[str]:
-    """Return the parents of a commit as it names them, which a shallow clone may lack."""
+    """Return the parents that a commit names, which a shallow clone may lack."""
     head = read_object(objects, oid, "commit").partition(b"\n\n")[0]
     return [_decode(line[len(_PARENT) :]) for line in head.split(b"\n") if line.startswith(_PARENT)]
 
@@ -78,7 +78,7 @@ def read_tag(objects: ObjectReader, oid: str) -> TagObject:
 
 
 def read_tagger(objects: ObjectReader, oid: str) -> str:
-    """Return the name of the person who made a tag object; "" when it says none."""
+    """Return the name of the person who made a tag object; "" if it names none."""
     line = _parse_headers(read_object(objects, oid, "tag")).get(b"tagger", b"")
     return _parse_person(line)[0] if line else ""
 
@@ -100,12 +100,12 @@ def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
 
 
 def is_regular(entry: TreeEntry) -> bool:
-    """Whether an entry of a tree is a file, and no folder, link or submodule."""
+    """Whether an entry of a tree is a file, not a folder, link or submodule."""
     return entry.mode.startswith("100")
 
 
 def has_entry(objects: ObjectReader, commit: str, path: str) -> bool:
-    """Whether something lies at a path at a commit; False below what is not a folder."""
+    """Whether something exists at a path at a commit; False below anything but a folder."""
     try:
         return find_entry(objects, commit, path) is not None
     except RefusedError:
@@ -113,7 +113,7 @@ def has_entry(objects: ObjectReader, commit: str, path: str) -> bool:
 
 
 def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
-    """Return the entries of a folder at a commit by name; none when there is no such folder."""
+    """Return the entries of a folder at a commit by name; none if there is no such folder."""
     folder = find_entry(objects, commit, path)
     if folder is None:
         return {}
@@ -124,9 +124,9 @@ def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, Tree
 
 
 def expect_folder(objects: ObjectReader, commits: Iterable[str], path: str) -> None:
-    """Say that a folder will be looked up at many commits, to ask git by level of trees.
+    """Announce that a folder will be looked up at many commits, to request trees level by level.
 
-    A hint, which never fails.
+    It is a hint, which never fails.
     """
     several, steps = list(dict.fromkeys(commits)), path.split("/")
     objects.expect(several)
@@ -139,7 +139,7 @@ def expect_folder(objects: ObjectReader, commits: Iterable[str], path: str) -> N
 
 
 def find_entry(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
-    """Return what lies at a path at a commit, be it a file or not; None where nothing does."""
+    """Return what is at a path at a commit, whether a file or not; None if nothing is."""
     folder, _, name = path.rpartition("/")
     tree = objects.folders.get((commit, folder))
     if tree is None and (tree := find_folder(objects, commit, folder)):
@@ -150,7 +150,7 @@ def find_entry(objects: ObjectReader, commit: str, path: str) -> TreeEntry | Non
 
 
 def find_folder(objects: ObjectReader, commit: str, path: str) -> str | None:
-    """Return the tree of a folder ("": the root) at a commit; None when there is none."""
+    """Return the tree of a folder ("": the root) at a commit; None if there is none."""
     headers = _parse_headers(read_object(objects, commit, "commit"))
     tree = _decode(headers.get(b"tree", b""))
     for folder in path.split("/") if path else ():
@@ -172,23 +172,23 @@ def find_committed_blobs(
 ) -> list[str | None]:
     """Return the blob of each (commit, path), or None.
 
-    Where many trees are asked for a few files each, git answers.
+    If many trees are searched for a few files each, git answers.
     """
     asked = list(files)
     by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for commit, path in asked:
         by_folder[commit, path.rpartition("/")[0]].add(path)
-    # git reads the trees on the way to a file again for each file, and needs no transport of them.
+    # git reads the trees on the way to a file again for each file, but need not transfer them.
     has_few = len(by_folder) <= _FEW_FOLDERS
     found: dict[tuple[str, str], str | None] = {}
     for (commit, _), paths in by_folder.items():
         if has_few or len(paths) >= _MANY_FILES:
             with suppress(
                 EvalstoreError
-            ):  # a link on the way, or what this clone lacks: git says None
+            ):  # a link on the way, or an object that this clone lacks: git says None
                 found |= {(commit, path): _find_blob(objects, commit, path) for path in paths}
-    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit
-    # for each answer.
+    # Each once: every rubric that pins a judge asks for it, and git reads the whole commit for each
+    # answer.
     rest = [file for file in dict.fromkeys(asked) if file not in found]
     found |= zip(rest, _ask_for_blobs(objects.git, rest), strict=True)
     return [found[file] for file in asked]
@@ -227,7 +227,7 @@ def _ask_for_blobs(git: Git, files: Sequence[tuple[str, str]]) -> list[str | Non
 
 
 def read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
-    """Return the bytes of an object; `GitError` for one of another type."""
+    """Return the bytes of an object; raises `GitError` if it has another type."""
     object_ = objects.read(oid)
     if object_.type != type_:
         raise GitError(f"object {oid[:12]} is a {object_.type}, where a {type_} should be")
@@ -246,7 +246,7 @@ def _split_headers(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
 
 
 def _parse_headers(data: bytes) -> dict[bytes, bytes]:
-    # The message is not copied: that of a bump of thousands is as long as their names.
+    # The message is not copied: after a bump of thousands, it is as long as all their names.
     end = data.find(b"\n\n")
     head = data if end < 0 else data[:end]
     headers: dict[bytes, bytes] = {}
@@ -269,7 +269,7 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
 
 
 def format_iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
-    """Return git's time stamp as ISO 8601 with its offset; "" when it is not a date."""
+    """Return git's time stamp as ISO 8601 with its offset; "" if it is not a date."""
     from datetime import UTC, datetime, timedelta, timezone
 
     offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)

@@ -18,7 +18,7 @@ from evalstore.store.repository.scratch import FORMATS
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
 _PACKS = "objects/pack"
 _KEEP_MARK = "evalstore bump"  # in the .keep file of a pack (git-index-pack(1))
-_PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
+_PACK_SIZE = 64 << 20  # bytes of content, before compression
 
 
 def write_packed_objects(
@@ -26,18 +26,19 @@ def write_packed_objects(
 ) -> list[str]:
     """Write objects of one type and return their ids, of `hex_digits`, in order.
 
-    git keeps their packs until `release_packs`: it would drop what nothing refers to yet, were it
-    repacked meanwhile.
+    git keeps their packs until `release_packs`: if they were repacked meanwhile, it would drop
+    whatever nothing refers to yet.
     """
     oids: list[str] = []
     for group in _split_by_size(contents):
         keys = [compute_object_id(type_, content, hex_digits) for content in group]
-        # A pack holds each object once.
+        # A pack contains each object once.
         pack = build_pack(
             [(type_, content) for content in dict(zip(keys, group, strict=True)).values()],
             hex_digits,
         )
-        # git hashes every object again, and refuses one that is malformed or refers to nothing.
+        # git hashes every object again, and refuses one that is malformed or has dangling
+        # references.
         git.run("index-pack", "--stdin", "--strict", f"--keep={_KEEP_MARK}", stdin=pack)
         oids += keys
     return oids
@@ -46,8 +47,8 @@ def write_packed_objects(
 def release_packs(common: Path) -> None:
     """Let git repack what was written; `common` is the common git directory.
 
-    Refs have it by now, or never will. Only under the lock of the repository: a mark is then of
-    this process or of one that was killed.
+    By now refs have it, or never will. Call it only under the lock of the repository: a mark then
+    belongs to this process or a killed one.
     """
     for name in list_below(common, _PACKS):
         if name.endswith(".keep"):
@@ -66,7 +67,7 @@ def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
 
 
 def _format_header(type_: str, size: int) -> bytes:
-    # Three bits of type and four of the size, then seven of the size a byte, the lowest first.
+    # Three bits of type and four of size, then seven of size per byte, lowest first.
     header, rest = bytearray([_TYPES[type_] << 4 | size & 0x0F]), size >> 4
     while rest:
         header[-1] |= 0x80

@@ -1,4 +1,4 @@
-"""Makes an empty repository aside, in which git signs and pushes."""
+"""Makes an empty separate repository, in which git signs and pushes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
     """Make an empty repository without hooks, as shallow as that of `common`.
 
-    Return its git directory.
+    Returns its git directory.
     """
     kind = ("--bare",) if is_bare else ()
     format_ = f"--object-format={FORMATS[hex_digits]}"
@@ -38,16 +38,16 @@ def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> 
 def open_scratch_repository(
     git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()
 ) -> Iterator[Git]:
-    """Make an empty repository without hooks or refs; it reads and writes the objects of `git`'s.
+    """Make an empty repository without hooks or refs; it shares the objects of `git`'s.
 
-    Its config holds what the user's global config has for the repository of `git` alone
-    (`includeIf`), and `settings`.
+    Its config has only `settings`, and what the user's global config has just for the repository of
+    `git` (`includeIf`).
     """
     common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         init_like(common, Path(folder), hex_digits, is_bare=True)
         scratch = git._replace(directory=Path(folder), common=Path(folder))
-        # What the global config sets for every repository holds there anyhow.
+        # What the global config sets for every repository applies there anyway.
         conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
         with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
             config.writelines(

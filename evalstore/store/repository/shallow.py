@@ -1,4 +1,4 @@
-"""Says whether a clone lacks history or objects, and how it gets them."""
+"""Says whether a clone lacks history or objects, and how to get them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has git sign commits and tags in a scratch repository, as it runs a program."""
+"""Has git sign commits and tags in a scratch repository, because it runs a program for that."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _CHOOSE = (
     "git config --global gpg.format ssh, and git config --global user.signingKey ~/.ssh/<your "
     "key>.pub"
 )
-# A text in the stderr of git or its program -> what is wrong, and what to do. git passes on no more
-# of gpg's messages.
+# A text in the stderr of git or its program -> what is wrong, and what to do. git passes on none of
+# gpg's other messages.
 _SIGNING_FAILURES = (
     ("needs to be configured", "git's global config has no signing key", _CHOOSE),
     ("needs to be set", "git's global config has no signing key", _CHOOSE),
@@ -53,7 +53,7 @@ _SIGNING_FAILURES = (
 def sign_commit(
     git: Git, tree: str, parents: Sequence[str], *, message: str, signature: Mapping[str, str]
 ) -> str:
-    """Write a signed commit; `git` is a scratch repository. `RefusedError` when git cannot sign."""
+    """Write a signed commit; `git` is a scratch repository. `RefusedError` if git cannot sign."""
     parent_args = (word for parent in parents for word in ("-p", parent))
     try:
         oid = (
@@ -95,7 +95,7 @@ def sign_tags(
 
 def _sign_tag(git: Git, commit: str, name: str, message: str, env: Mapping[str, str]) -> str:
     try:
-        # The ref goes with the scratch repository; the object stays.
+        # The ref goes away with the scratch repository; the object stays.
         git.run(
             "tag",
             "-s",
@@ -116,7 +116,7 @@ def _sign_tag(git: Git, commit: str, name: str, message: str, env: Mapping[str, 
 
 
 def _verify_signature(git: Git, type_: str, oid: str) -> None:
-    # git 2.39 exits with 0 when the program of an SSH key failed, and leaves the signature out.
+    # git 2.39 exits with 0 if the program for an SSH key failed, and leaves the signature out.
     if not any(mark in git.run("cat-file", type_, oid) for mark in _SIGNATURE_MARKS):
         raise RefusedError(
             f"the release cannot be signed: git made a {type_} without a signature", hint=_CHOOSE

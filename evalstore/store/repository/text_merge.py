@@ -1,4 +1,4 @@
-"""Merges two texts by lines, as git does."""
+"""Merges two texts by lines, like git."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from evalstore.store.repository.git import CommandError, run_git
 
-_MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a failure
+_MOST_CONFLICTS = 127  # `git merge-file` exits with their number, and with more for a failure
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """Return `ours` with the changes from `base` to `theirs`; None if both changed a line."""
+    """Return `ours` with the changes from `base` to `theirs`.
+
+    None if both changed the same line.
+    """
     merged = merge_texts_marked(base.encode(), ours.encode(), theirs.encode())
     return merged.data.decode() if merged.is_clean else None
 
@@ -25,7 +28,7 @@ class MergedText(NamedTuple):
 
 
 def merge_texts_marked(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
-    """Merge two texts by lines, as git does."""
+    """Merge two texts by lines, like git."""
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):

@@ -27,7 +27,7 @@ class TreeEditor:
         """Return a tree with files added, replaced or removed (None) by path; None if none is left.
 
         Raises `GitError` for a file in the place of a folder, and for a tree that git would not
-        write so.
+        write that way.
         """
         entries = self._read_entries(tree) if tree else {}
         below: dict[bytes, dict[str, TreeEntry | None]] = {}

@@ -1,4 +1,4 @@
-"""Finds and replaces entries in git's trees; a tree that is asked twice is indexed."""
+"""Finds and replaces entries in git's trees; a tree is indexed on its second use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# A tree has no separators, and a binary id may look like a name: a name counts only after whole
+# A tree has no separators, and a binary id may look like a name: a name counts only after complete
 # entries.
 _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
 _MODE = {
@@ -28,17 +28,17 @@ class TreeEntry(NamedTuple):
 
 @dataclass(slots=True)
 class TreeIndexes:
-    """The entries of trees by name, for trees asked for a second name; the oldest are forgotten."""
+    """The entries of trees by name, for trees searched a second time; the oldest are forgotten."""
 
     _asked: dict[str, None] = field(default_factory=dict)
     _indexes: dict[str, dict[bytes, tuple[bytes, bytes]]] = field(default_factory=dict)
     _size: int = 0
 
     def find(self, tree: str, data: bytes, name: bytes) -> TreeEntry | None:
-        """Return the entry of exactly this name in `data`, the bytes of the tree of id `tree`."""
+        """Return the entry of exactly this name in `data`, the bytes of the tree with id `tree`."""
         index = self._indexes.get(tree)
         if index is None:
-            # Trees of a long history are asked for one name each: to index them would cost more
+            # Trees of a long history are searched for one name each: indexing them would cost more
             # than it saves.
             if tree not in self._asked:
                 self._asked = dict.fromkeys((*list(self._asked)[1 - 64 :], tree))
@@ -60,7 +60,7 @@ class TreeIndexes:
 
 
 def list_entries(data: bytes, size: int) -> dict[bytes, TreeEntry]:
-    """Return all entries of a tree by name; `size` is the number of bytes of an id."""
+    """Return all entries of a tree by name; `size` is the number of bytes in an id."""
     found = _index_entries(data, size)
     return {name: TreeEntry(mode.decode("ascii"), oid.hex()) for name, (mode, oid) in found.items()}
 
@@ -80,8 +80,8 @@ def _index_entries(data: bytes, size: int) -> dict[bytes, tuple[bytes, bytes]]:
     index: dict[bytes, tuple[bytes, bytes]] = {}
     end = 0
     for entry in _ENTRY[size].finditer(data):
-        if entry.start() != end:  # what is not an entry ends the tree, as it does for a scan
+        if entry.start() != end:  # anything but an entry ends the tree, as in a scan
             break
         end = entry.end()
-        index.setdefault(entry[2], (entry[1], entry[3]))  # of two entries of one name, the first
+        index.setdefault(entry[2], (entry[1], entry[3]))  # of two entries with one name, the first
     return index

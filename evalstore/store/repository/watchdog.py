@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); the others wait
-# for an event.
+# States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); in the others it
+# waits for an event.
 _BUSY = frozenset("RDUT")
 
 
@@ -21,7 +21,7 @@ _BUSY = frozenset("RDUT")
 class IdleWatch:
     """Watches a process and its children: idle means no work and no disk for `limit` s.
 
-    A busy machine, a slow disk or a suspended computer makes no process idle.
+    A busy machine, a slow disk or a suspended computer does not make a process idle.
     """
 
     pid: int
@@ -32,20 +32,20 @@ class IdleWatch:
     @property
     def step(self) -> float:
         """Seconds until the next look."""
-        return min(1.0, self.limit / 4)  # so that there are four looks before a process is given up
+        return min(1.0, self.limit / 4)  # so that a process gets four looks before it is given up
 
     def look(self) -> bool:
-        """Return whether the process has been idle for too long; call it once a step."""
+        """Return whether the process has been idle for too long; call it once per step."""
         now = _measure(self.pid)
-        # Steps are counted, and not the clock: time in which this process was stopped, too, is
-        # nobody's fault.
+        # Steps are counted, not the clock: time in which this process, too, was stopped is nobody's
+        # fault.
         self._idle = self._idle + self.step if now is not None and now == self._last else 0.0
         self._last = now
         return self._idle >= self.limit
 
 
 def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
-    """Wait for a process's output or end; False when it is idle for `limit` seconds."""
+    """Wait for a process's output or end; False if it is idle for `limit` seconds."""
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)  # type: ignore[arg-type]  # a pipe
     watch = IdleWatch(process.pid, limit)
@@ -56,7 +56,7 @@ def wait_for_output(process: subprocess.Popen[bytes], limit: float) -> bool:
 
 
 def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, bytes] | None:
-    """Return what a process writes until its end; None if it was idle for `limit` s, and killed."""
+    """Return a process's entire output; None if it was idle for `limit` s, and killed."""
     watch = IdleWatch(process.pid, limit)
     while True:
         try:
@@ -71,8 +71,8 @@ def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, 
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # Its children are found before it ends, and die after it: a parent that outlives them would go
-    # on without them, and a child that lives on would keep the pipes open.
+    # Its children are found before it ends, and killed after it: a parent that outlived them would
+    # go on without them, and a surviving child would keep the pipes open.
     children = list(_list_family(process.pid))[1:]
     process.kill()
     for pid in children:
@@ -88,8 +88,8 @@ def _measure(pid: int) -> object:
     for member in _list_family(pid):
         for task in _list_tasks(member):
             with suppress(OSError):
-                # After the name, which may hold spaces: the state, then numbers of which 11 and 12
-                # are processor time.
+                # After the name, which may contain spaces: the state, then numbers; 11 and 12 are
+                # processor time.
                 fields = (task / "stat").read_text().rpartition(")")[2].split()
                 if fields[0] in _BUSY:
                     return None
@@ -100,7 +100,7 @@ def _measure(pid: int) -> object:
 
 
 def _measure_by_ps(pid: int) -> object:
-    # Where there is no /proc: macOS and the BSDs have this one there.
+    # If there is no /proc: macOS and the BSDs have this program there.
     argv = ["/bin/ps", "-o", "state=,time=", "-p", str(pid)]
     done = subprocess.run(argv, capture_output=True, check=False)  # noqa: S603  # words of ours
     return None if done.stdout.strip()[:1].decode("ascii", "replace") in _BUSY else done.stdout
@@ -117,7 +117,7 @@ def _list_family(pid: int) -> Iterator[int]:
 
 
 def _list_tasks(pid: int) -> list[Path]:
-    """Return the folders of a process's threads; none where it ended just now."""
+    """Return the folders of a process's threads; none if it has just ended."""
     with suppress(OSError):
         return sorted(Path(f"/proc/{pid}/task").iterdir())
     return []

@@ -22,15 +22,15 @@ from evalstore.store.repository.tree_editor import TreeEditor
 from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.repository.watchdog import read_output, wait_for_output
 
-# Files from which on one sync of all is cheaper; it also writes what other programs have not yet
-# synced.
+# Files from which on one sync of everything is cheaper; it also writes what other programs have not
+# synced yet.
 MANY = 100
 REGULAR_MODE, EXECUTABLE_MODE = "100644", "100755"
-_BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
+_BATCH_SIZE = 1000  # objects per process: each is synced to disk, and a command has a time limit
 
 
 class RefUpdate(NamedTuple):
-    """The change of a ref from `old` to `new`; None where the ref does not exist."""
+    """The change of a ref from `old` to `new`; None if the ref does not exist."""
 
     name: str
     new: str | None
@@ -40,7 +40,7 @@ class RefUpdate(NamedTuple):
 def write_objects(git: Git, objects: Iterable[tuple[str, bytes]], *, hex_digits: int) -> list[str]:
     """Write objects, each with its type, and return their ids, of `hex_digits`, in order.
 
-    Many of a type are a pack; all others are written by one process, and stay loose.
+    Many of one type become a pack; all others are written by one process, and stay loose.
     """
     written = list(objects)
     counts = Counter(type_ for type_, _ in written)
@@ -81,8 +81,8 @@ def write_tree(
 def _edit_tree(
     objects: ObjectReader, commit: str | None, files: Mapping[str, TreeEntry | None]
 ) -> tuple[str, list[bytes]]:
-    # Only the folders on the way are read: a partial clone may lack the rest, and no index is built
-    # for it.
+    # Only the folders on the way are read: a partial clone may lack the rest, and no index is
+    # built.
     digits = len(commit) if commit else next(len(entry.oid) for entry in files.values() if entry)
     editor = TreeEditor(
         lambda oid: read_object(objects, oid, "tree"),
@@ -125,7 +125,7 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
 def write_commit(
     git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]
 ) -> str:
-    """Write a commit; return its id.
+    """Write a commit and return its id.
 
     `signature` has git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
     """
@@ -140,7 +140,7 @@ def write_commit(
 def write_tags(
     git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str]
 ) -> dict[str, str]:
-    """Write annotated tag objects of a commit; return them by name.
+    """Write annotated tag objects for a commit; return them by name.
 
     The tagger is the commit's committer, to the second.
     """
@@ -164,7 +164,7 @@ def read_committer(objects: ObjectReader, commit: str) -> bytes:
 def update_refs(
     git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]
 ) -> None:
-    """Update refs in one transaction, which fails as a whole if a ref is not at its old value."""
+    """Update refs in one transaction, which fails as a whole if a ref lacks its old value."""
     lines = ["start", *(_format_update(update) for update in updates), "prepare"]
     prepared = ("\n".join(lines) + "\n").encode(*NAME_ENCODING)
     if len(lines) < MANY or not can_sync_all():
@@ -174,7 +174,7 @@ def update_refs(
 
 
 def pack_tags(git: Git) -> None:
-    """Move the tags from a file each to the one file of packed refs."""
+    """Move tags from one file each to the single file of packed refs."""
     git.run("pack-refs")
 
 
@@ -194,8 +194,8 @@ def _write_batch(git: Git, files: Sequence[BinaryIO]) -> list[str]:
 
 
 def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping[str, str]) -> None:
-    # git syncs each ref before it renames it into place. Here all of them are written, then synced
-    # at once, and only then renamed: the same order, with one wait.
+    # git syncs each ref before renaming it into place. Here all of them are written, then synced at
+    # once, and only then renamed: the same order, with one wait.
     argv = ("-c", "core.fsync=all,-reference", "update-ref", "-m", reason, "--stdin")
     started = git.start(*argv, stdin=subprocess.PIPE, env=signature)
     process = started.proc
@@ -212,7 +212,7 @@ def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping
             wait_for_disk(git.common)
             process.stdin.write(b"commit\n")
             process.stdin.flush()
-    # Without a commit the end of its input makes git undo what it has prepared.
+    # Without a commit, the end of its input makes git undo what it has prepared.
     answer = read_output(process, limit)
     stderr = (
         answer[1].decode("utf-8", "replace")
