@@ -6,39 +6,40 @@ from typing import NamedTuple
 
 
 class _Patterns(NamedTuple):
-    """What is read of a pattern, and how long it may take to run and to compare."""
+    """What is accepted of a pattern, and how long it may take to run and to compare."""
 
     length: int = 20_000  # characters
-    # `regex` writes counted repeats out when it compiles: this many are some 30 MB.
+    # `regex` writes out counted repeats when it compiles: this many are some 30 MB.
     items: int = 100_000
-    # Before it looks for a stretch of plain text, `regex` takes the cube of its length: some 0.1 s.
+    # Before searching for a stretch of plain text, `regex` takes the cube of its length: some 0.1
+    # s.
     literal: int = 700
     depth: int = 50  # groups within groups
     lookarounds: int = 30
-    repeat_count: int = 2_000  # that a repeat counts to
+    repeat_count: int = 2_000  # the highest count of a repeat
     steps: int = 1 << 27  # of the engine in one text, by `work_bound`: a second or two
-    # Characters of an output: up to here, two patterns are searched alike or not compared.
+    # Characters of an output: up to this length, two patterns are searched alike or not compared.
     ordinary: int = 2_000
-    # Of a repeat, walked one by one: with two ways in each, more are beyond every limit.
+    # Rounds of a repeat that are walked one by one: with two ways in each, more exceed every limit.
     rounds: int = 64
-    parts_ahead: int = 16  # parts that are looked at behind a loop
+    parts_ahead: int = 16  # parts that are examined after a loop
     first_atoms: int = 32  # that these may begin with
-    alternatives: int = 64  # that are held side by side
-    # Characters of a pattern that is compared, and its items with repeats written out.
+    alternatives: int = 64  # that are kept side by side
+    # Characters of a compared pattern, and its items with repeats written out.
     compared: int = 1_000
     # Characters of all phrases: the graph of more would take more steps than there are.
     phrases: int = 20_000
 
 
 class _Schemas(NamedTuple):
-    """What a schema may apply to, and what it may say."""
+    """What a schema may apply to, and what it may contain."""
 
     depth: int = 100  # levels of the value
     values: int = 200_000  # in it
-    # Within each other: three to four frames of Python each, of the thousand that there are.
+    # Nested: three to four Python frames each, out of a thousand.
     keywords: int = 200
     short_list: int = 12  # items of a list that a message shows
-    long_text: int = 80  # characters of a text that a message cuts
+    long_text: int = 80  # characters to which a message cuts a text
     message: int = 200  # characters
 
 
@@ -61,7 +62,7 @@ class _ComparisonLimits(NamedTuple):
 
 
 class _Examples(NamedTuple):
-    """Values that are tried as examples of what one schema accepts and another does not."""
+    """Values tried as examples of what one schema accepts and another does not."""
 
     tried: int = 600
     found: int = 3

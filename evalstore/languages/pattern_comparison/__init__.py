@@ -16,23 +16,26 @@ What is proved: "equal", "narrower", "wider" and "incomparable" hold for every t
 any length. The engine is asked which characters a class has (`alphabet`), and the scorer whether
 each example is as claimed (`is_confirmed_by`); an answer that it contradicts is withdrawn.
 
-What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references,
-look-behind, atomic and possessive parts, ...), patterns of which one may take too many steps on an
-ordinary text that the other searches (`PatternMatcher.ordinary_length`), more than 1,000 items, and
-whatever takes too many steps to compare.
+What is given up as "undecided", with the reason: syntax beyond `parser`'s list (references,
+look-behind, atomic and possessive parts, ...), pairs of patterns one of which may take too many
+steps on an ordinary text that the other searches (`PatternMatcher.ordinary_length`), more than
+1,000 items, and whatever takes too many steps to compare.
 
-How, a module a step:
+How, one module per step:
 
-    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and
-                        fullmatch; how many characters, blanks not counted, the texts of a language
-                        have at least
-    patterns.alphabet   all code points -> a few letters that no part of either pattern tells apart
+    languages                pattern -> syntax tree (`patterns.parser`), in the modes search, match
+                             and fullmatch; how many characters, not counting blanks, the texts of a
+                             language have at least
+    patterns.alphabet        all code points -> a few letters that no part of either pattern tells
+                             apart
     patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are
-    one node
-    automaton           a graph and a letter -> what the rest must meet; worked example at its top
-    memberships         all languages at once, breadth first -> the combinations of them that texts
-                        have, with a shortest text each
-    compare             of two, texts of one side only, or the proof of none, and their confirmation
+                             one node
+    automaton                a graph and a letter -> what the rest must meet; worked example at its
+                             top
+    memberships              all languages at once, breadth first -> the combinations of them that
+                             texts have, with a shortest text each
+    compare                  for two: texts of one side only, or the proof that there are none, and
+                             their confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share a
 budget (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about
@@ -95,7 +98,7 @@ __all__ = [
     "find_step_limit",
 ]
 
-# An edit that touches no pattern needs none of it.
+# An edit that touches no pattern needs none of this.
 __getattr__ = import_lazily(
     __name__,
     {

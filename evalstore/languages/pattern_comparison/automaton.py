@@ -2,8 +2,8 @@ r"""Reads texts letter by letter: from what the rest must meet to what must hold
 
 Look-ahead makes "and" and "not" of statements about the rest, so a state is a formula of them (an
 alternating automaton), and reading a letter is taking a derivative (Brzozowski 1964). An anchor
-asks what stands before and after it: of the last letter as much is kept as an anchor can ask. Equal
-formulas are one state, so there are finitely many.
+asks what is before and after it, so what an anchor can ask about the last letter is remembered.
+Equal formulas are one state, so there are finitely many.
 
 Example: `ab?` beside `ab*`, each to match the whole text. There are four letters, and the graph has
 eight nodes: 4 (the old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that
@@ -46,7 +46,7 @@ from dataclasses import dataclass, field
 from evalstore.languages.patterns.anchors import HOLDS_AT, NOTHING, Neighbour
 from evalstore.languages.patterns.pattern_graph import NodeKind, PatternGraph
 
-# A literal is a node by its number; one below 0 denies a formula that the automaton keeps
+# A literal is a node by its number; one below 0 negates a formula that the automaton keeps
 # (`_denied[~number]`).
 Conjunction = frozenset[int]
 # An "or" of "and"s of literals: the disjunctive normal form.
@@ -65,7 +65,7 @@ def make_literal(number: int) -> Formula:
 
 @dataclass(slots=True)
 class AlternatingAutomaton:
-    """The graph at work: its states are formulas, and what it has computed is kept.
+    """The graph at work: its states are formulas, and results are kept.
 
     Its steps are those of the graph.
     """
@@ -101,7 +101,7 @@ class AlternatingAutomaton:
         return self._successors[key]
 
     def group_letters(self, letters: int, expanded: Iterable[Formula]) -> list[int]:
-        """Return the groups of letters of a mask that some expanded formulas read alike."""
+        """Return the groups of letters in a mask that some expanded formulas read alike."""
         # Partition refinement: each mask splits the groups that it cuts.
         groups = [letters]
         for mask in frozenset().union(*map(self._collect_masks, expanded)):
@@ -142,9 +142,9 @@ class AlternatingAutomaton:
     def _expand_node(
         self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]
     ) -> Formula:
-        """Follow all ways from a node up to the next letter.
+        """Follow all paths from a node up to the next letter.
 
-        A way that returns to a look-ahead adds nothing.
+        A path that returns to a look-ahead adds nothing.
         """
         waiting, seen, found = [start], {start}, []
         while waiting:
@@ -177,8 +177,8 @@ class AlternatingAutomaton:
         return self._conjoin(condition, self._expand_node(following, before, after, within))
 
     def _negate(self, formula: Formula) -> Formula:
-        # Written out, the "not" of a formula can be exponentially longer; so it is named, and read
-        # when a letter is.
+        # Written out, the "not" of a formula can be exponentially longer, so it gets a name and is
+        # expanded when a letter is read.
         if formula in {TRUE, FALSE}:
             return FALSE if formula == TRUE else TRUE
         if formula not in self._denial_numbers:
@@ -208,7 +208,7 @@ class AlternatingAutomaton:
         return self._drop_subsumed(one | other for one in left for other in right)
 
     def _drop_subsumed(self, conjunctions: Iterable[Conjunction]) -> Formula:
-        """Leave out conjunctions that ask for all of another: a or (a and b) is a."""
+        """Leave out conjunctions that ask for everything another does: a or (a and b) is a."""
         found = frozenset(conjunctions)
         self.graph.budget.spend(len(found))
         if frozenset() in found:
@@ -226,7 +226,7 @@ class AlternatingAutomaton:
         return found if len(found) == 1 else self._keep_highest_rungs(found)
 
     def _keep_highest_rungs(self, formula: Formula) -> Formula:
-        """Leave out what a node of the same ladder and a higher rank matches too."""
+        """Leave out what a node of higher rank on the same ladder matches, too."""
         best: dict[int, tuple[int, int]] = {}
         rungs = [one for one in formula if len(one) == 1 and min(one) >= 0]
         for (number,) in rungs:

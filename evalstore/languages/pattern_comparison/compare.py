@@ -19,16 +19,16 @@ from evalstore.languages.patterns.syntax_tree import (
     replace_children,
 )
 
-# About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
+# About a third of a second on a slow machine; ordinary patterns take a hundredth of that.
 QUESTION_STEPS = 200_000
 _OUT_OF_STEPS = "comparing them takes too many steps"
 
-# Whether a text is of a language, as somebody else finds; None where they cannot say.
+# Whether somebody else finds a text to be in a language; None if they cannot say.
 Acceptor = Callable[[str], bool | None]
 
 
 class LanguageRelation(StrEnum):
-    """What the new language is to the old one."""
+    """How the new language relates to the old one."""
 
     EQUAL = "equal"
     NARROWER = "narrower"
@@ -50,21 +50,21 @@ class LanguageComparison:
     why: str = ""
 
     def is_confirmed_by(self, old: Acceptor, new: Acceptor) -> bool:
-        """Whether its own side accepts each text and the other refuses it, as others find."""
+        """Whether others find each text accepted by its own side and refused by the other."""
         return _is_apart(self.only_old, old, new) and _is_apart(self.only_new, new, old)
 
 
 def _is_apart(text: str | None, own: Acceptor, other: Acceptor) -> bool:
-    """Whether a text, where there is one, is accepted by its own side and refused by the other."""
+    """Whether a text, if there is one, is accepted by its own side and refused by the other."""
     return text is None or (own(text), other(text)) == (True, False)
 
 
 def compare_patterns(
     old: Expression, new: Expression, budget: SharedBudget | None = None
 ) -> LanguageComparison:
-    """Return what the texts that match `new` are to those of `old`; the engine confirms examples.
+    """Return how the texts that match `new` relate to those of `old`; the engine confirms examples.
 
-    It never raises: what is not supported, or takes more steps than the budget has, is undecided.
+    It never raises: what is not supported, or exceeds the budget, is undecided.
     """
     try:
         languages = build_pattern_language(old), build_pattern_language(new)
@@ -83,9 +83,11 @@ def compare_patterns(
 
 
 def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> LanguageComparison:
-    """Return what the texts of `new` are to those of `old`; an undecided answer may have examples.
+    """Return how the texts of `new` relate to those of `old`.
 
-    Raises `UndecidedError` where a language is beyond what is read.
+    An undecided answer may have examples.
+
+    Raises `UndecidedError` for a language beyond what is supported.
     """
     if old == new:
         return LanguageComparison(LanguageRelation.EQUAL)
@@ -103,10 +105,10 @@ def _find_relation(only_old: str | None, only_new: str | None) -> LanguageRelati
 
 
 def find_step_limit(expression: Expression) -> object:
-    """Return what decides on which ordinary texts a pattern is too slow; None where it never is.
+    """Return what decides on which ordinary texts a pattern is too slow; None if on none.
 
-    The length up to which it is not is no such thing: beyond it each text has its own number of
-    steps, which follow from what is matched, and where.
+    The length up to which it is never too slow does not decide that: beyond it, the number of steps
+    depends on each text, on what is matched and where.
     """
     matcher = compile_matcher(*expression)
     if isinstance(matcher, str):
@@ -118,7 +120,7 @@ def find_step_limit(expression: Expression) -> object:
 
 
 def _drop_groups(tree: RegexTree) -> RegexTree:
-    """Return a tree without its groups, which take no steps beside their bodies."""
+    """Return a tree without its groups, which take no steps beyond those of their bodies."""
     if isinstance(tree, Group):
         return _drop_groups(tree.body)
     return replace_children(tree, _drop_groups)

@@ -1,4 +1,4 @@
-"""Makes languages to compare: the texts that a pattern matches, that hold a phrase, and others."""
+"""Makes languages to compare: the texts that match a pattern, that contain a phrase, and others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from evalstore.languages.patterns.syntax_tree import (
     replace_children,
 )
 
-# Beyond the first two planes of Unicode no character has another case or is white space.
+# Beyond the first two planes of Unicode, no character has another case or is white space.
 CASED_CODES = 0x20000
 _FLAGS = frozenset("imsx")
 _TEXT_END = Anchor(AnchorKind.TEXT_END)
@@ -53,7 +53,7 @@ _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIG
 class Expression(NamedTuple):
     """A regular expression and how it is applied.
 
-    `flags` are of `imsx`, `mode` is search, match or fullmatch.
+    `flags` are from `imsx`; `mode` is search, match or fullmatch.
     """
 
     pattern: str
@@ -64,7 +64,7 @@ class Expression(NamedTuple):
 class _LowercaseTable(NamedTuple):
     """What is lowered to a letter alone, and what to a letter and more, where a phrase may end.
 
-    `tails` are the letters that come as more: the capital I with dot has a combining dot.
+    `tails` are the additional letters: the capital I with dot gets a combining dot.
     """
 
     sources: Mapping[str, str]
@@ -75,7 +75,7 @@ class _LowercaseTable(NamedTuple):
 def build_pattern_language(expression: Expression) -> RegexTree:
     """Return the language of the texts that an expression matches.
 
-    Raises `UndecidedError` for what is unsupported.
+    Raises `UndecidedError` for unsupported syntax.
     """
     pattern, flags, mode = expression
     if not _FLAGS.issuperset(flags):
@@ -100,9 +100,9 @@ def _check_length(pattern: str) -> None:
 
 
 def _keep_language(tree: RegexTree) -> RegexTree:
-    """Return a tree of the same texts without groups and the order of tries.
+    """Return a tree for the same texts, without groups and the order of attempts.
 
-    Refuses what has no such tree.
+    Refuses a tree that has no such form.
     """
     if isinstance(tree, Group):
         return _keep_language(tree.body)
@@ -115,9 +115,11 @@ def _keep_language(tree: RegexTree) -> RegexTree:
 
 
 def build_group_language(pattern: str, number: int) -> RegexTree:
-    """Return a language that every text captured by a group is in; looking around makes it wider.
+    """Return a language that contains every text captured by a group.
 
-    Raises `UndecidedError` for what is unsupported, and `KeyError` where there is no such group.
+    Looking around makes it wider.
+
+    Raises `UndecidedError` for unsupported syntax, and `KeyError` if there is no such group.
     """
     _check_length(pattern)
     for tree in iterate_tree(parse_pattern(pattern, "")):
@@ -127,7 +129,7 @@ def build_group_language(pattern: str, number: int) -> RegexTree:
 
 
 def _forget_places(tree: RegexTree) -> RegexTree:
-    """Return a tree of at least the same texts, which asks nothing of what stands around them."""
+    """Return a tree for at least the same texts that does not look at their surroundings."""
     if isinstance(tree, Anchor | Lookahead | Lookbehind):
         return Concatenation(())
     if isinstance(tree, Group | Atomic):
@@ -139,7 +141,7 @@ def _forget_places(tree: RegexTree) -> RegexTree:
 
 
 def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> RegexTree:
-    """Return the texts that hold one of the phrases, as written or after `str.lower()` of both.
+    """Return the texts that contain one of the phrases, as written or after `str.lower()` of both.
 
     Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that
     are too long.
@@ -153,11 +155,10 @@ def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> Re
 
 
 def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
-    """Return the texts that hold a phrase where every run of white space counts as one blank.
+    """Return the texts that contain a phrase, counting every run of white space as one blank.
 
-    White space is what `str.split()` takes for it.
-
-    White space at its ends is left out. Raises `UndecidedError` as `build_phrase_language` does.
+    White space is what `str.split()` takes for it. White space at the phrase's ends is left out.
+    Raises `UndecidedError` like `build_phrase_language`.
     """
     if len(text) > PATTERNS.phrases:
         raise UndecidedError(f"a text is longer than {PATTERNS.phrases:,} characters")
@@ -182,8 +183,8 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
     lowered, table = phrase.lower(), _build_lowercase_table()
     if not _SIGMAS.union(table.tails).isdisjoint(lowered):
         raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
-    # `str.lower()` of a text is that of its letters, but for sigma: each letter of a phrase has a
-    # set of sources.
+    # `str.lower()` of a text lowers it letter by letter, except for sigma: each letter of a phrase
+    # has a set of sources.
     letters = [Chars(table.sources.get(char, char)) for char in lowered]
     if lowered:
         letters[-1] = Chars(letters[-1].chars + table.heads.get(lowered[-1], ""))
@@ -192,7 +193,7 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
 
 @cache
 def list_white_space() -> str:
-    """Return every character that `str.strip()` takes away."""
+    """Return every character that `str.strip()` removes."""
     return "".join(char for char in map(chr, range(CASED_CODES)) if char.isspace())
 
 
@@ -212,7 +213,7 @@ def _build_lowercase_table() -> _LowercaseTable:
 def count_visible(language: RegexTree) -> int:
     """Return a number of visible characters that every text of a language has.
 
-    Places that are only looked at count for nothing.
+    Places that are only looked at do not count.
     """
     if isinstance(language, Concatenation):
         return sum(map(count_visible, language.parts))

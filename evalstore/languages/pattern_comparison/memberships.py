@@ -2,8 +2,8 @@
 
 A text is in some of the languages and not in the others: a combination. Every language becomes an
 automaton that is made deterministic as it is read; the search goes through the product of all of
-them, breadth first, what people can type before anything else. A combination that a complete search
-does not find, no text has.
+them, breadth first, what people can type before anything else. If a complete search does not find a
+combination, no text has it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ONLY_OLD, ONLY_NEW = (True, False), (False, True)
 
 
 class MembershipTable(NamedTuple):
-    """A shortest text for each combination found; when complete, no text has another one."""
+    """A shortest text for each combination found; if complete, texts have no other combination."""
 
     texts: dict[Membership, str]
     is_complete: bool
@@ -46,7 +46,7 @@ class MembershipTable(NamedTuple):
 def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> MembershipTable:
     """Return the combinations of languages that texts have; incomplete if the budget ended first.
 
-    Raises `UndecidedError` where a language is beyond what is read.
+    Raises `UndecidedError` for a language beyond what is supported.
     """
     return search_languages(languages, budget)
 
@@ -54,9 +54,9 @@ def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> Me
 def search_languages(
     languages: Sequence[RegexTree], budget: SharedBudget, *, apart: bool = False
 ) -> MembershipTable:
-    """Return what `find_memberships` does.
+    """Return what `find_memberships` returns.
 
-    If `apart`, only the shortest texts that two languages differ in.
+    If `apart`, only the shortest texts in which two languages differ.
     """
     combinations = (ONLY_OLD, ONLY_NEW) if apart else product((False, True), repeat=len(languages))
     texts: dict[Membership, str] = {}
@@ -97,8 +97,8 @@ class _Search:
     rows: dict[int, list[int]] = field(default_factory=dict)
 
     def run(self, starts: tuple[Formula, ...]) -> None:
-        # The shortest texts that tell two languages apart may be any; of others, those come first
-        # that can be typed.
+        # The shortest texts that distinguish two languages may be any; among others, typeable ones
+        # come first.
         readable = len(self.alphabet.examples) if self.apart else self._count_plain_letters()
         start = tuple(self._number_state(formula, NOTHING) for formula in starts)
         seen = {start}
@@ -114,10 +114,10 @@ class _Search:
                     continue
                 seen.add(state)
                 self._note(state, text)
-            # Readable letters have low numbers: of the shortest texts, a readable one is found
+            # Readable letters have low numbers, so a readable one of the shortest texts is found
             # first.
             for letter, following in enumerate(self._list_successors(state)):
-                # Where two languages ask for the same, no text tells them apart any more.
+                # Once two languages ask for the same, no text distinguishes them any more.
                 if following in seen or (self.apart and following[0] == following[1]):
                     continue
                 reached = text + self.alphabet.examples[letter]
@@ -163,5 +163,5 @@ class _Search:
         return self.numbers[state]
 
     def _count_plain_letters(self) -> int:
-        """Return how many letters can be typed: they are the first ones."""
+        """Return how many letters can be typed; they are the first ones."""
         return sum(example in PLAIN_CHARS for example in self.alphabet.examples)

@@ -1,7 +1,7 @@
-"""Divides all code points into classes that no atom of either side tells apart: the letters.
+"""Divides all code points into classes that no atom on either side tells apart: the letters.
 
-Automata theory calls such classes minterms. Which characters an atom matches is asked of the engine
-itself, so that nothing about classes, cases or Unicode can differ from what a check does.
+Automata theory calls such classes minterms. The engine itself is asked which characters an atom
+matches, so that nothing about classes, cases or Unicode can differ from what a check does.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from evalstore.languages.patterns.syntax_tree import (
     iterate_tree,
 )
 
-# Code points: half-open, ascending, apart.
+# Code points: half-open, ascending, disjoint.
 CodeRanges = tuple[tuple[int, int], ...]
 
 _CLASS_CHAR = r"(?:\\(?:x..|u.{4}|U.{8}|.)|[^\\])"
 _CLASS_ITEM = re.compile(rf"{_CLASS_CHAR}(?:-{_CLASS_CHAR})?", re.DOTALL)
 
-# Texts are shown to people: examples are taken from here where the class has one.
+# Texts are shown to people: examples are taken from here if the class has one.
 PLAIN_CHARS = f"{ascii_lowercase}{digits} {ascii_uppercase}-{punctuation}\n\t"
 _NEWLINE_RANGES: CodeRanges = ((ord("\n"), ord("\n") + 1),)
 _WORD_ANCHORS = frozenset({Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.NO_WORD_EDGE)})
@@ -48,7 +48,7 @@ _CODE_LIMIT = maxunicode + 1
 class Alphabet(NamedTuple):
     """An example of each letter, readable ones first; the letters of each atom and neighbour kind.
 
-    A letter is its number; a set of letters is a mask, a bit each.
+    A letter is its number; a set of letters is a mask, with a bit for each.
     """
 
     examples: Sequence[str]
@@ -97,14 +97,14 @@ def find_ranges(atoms: Iterable[Atom], budget: SharedBudget) -> Mapping[Atom, Co
 def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[int, str]:
     """Return the classes into which the sets divide all characters, each with an example.
 
-    A class is the sets that hold it, a bit each.
+    A class is the sets that contain it, with a bit for each.
     """
     starts, members = _cut_stretches(sets, budget)
     classes: dict[int, str] = {}
     for char in PLAIN_CHARS:
         classes.setdefault(members[bisect_right(starts, ord(char)) - 1], char)
     lasts = [start - 1 for start in (*starts[1:], _CODE_LIMIT)]
-    # A surrogate, which no file can hold, is the example of a class only where it has no other
+    # A surrogate, which no file can contain, is the example of a class only if it has no other
     # character.
     for index in sorted(range(len(lasts)), key=lambda index: lasts[index] in _SURROGATES):
         classes.setdefault(members[index], chr(lasts[index]))
@@ -112,7 +112,7 @@ def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[i
 
 
 def _cut_stretches(sets: Sequence[CodeRanges], budget: SharedBudget) -> tuple[list[int], list[int]]:
-    """Return where each stretch of equal characters starts, and the sets that hold it as bits."""
+    """Return where each stretch of equal characters starts, and the sets with it as bits."""
     # A sweep line: at each code, the bits of the sets that begin or end there.
     turns = {0: 0}
     for index, ranges in enumerate(sets):
@@ -128,7 +128,7 @@ def _cut_stretches(sets: Sequence[CodeRanges], budget: SharedBudget) -> tuple[li
 
 
 def iterate_bits(number: int) -> Iterator[int]:
-    """Yield the places of the bits of a number, from the lowest."""
+    """Yield the positions of a number's set bits, lowest first."""
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1
@@ -139,14 +139,14 @@ def _find_atom_ranges(atom: Atom, relatives: str, budget: SharedBudget) -> CodeR
         return _look_up_class(atom.source, atom.flag, budget)
     if isinstance(atom, Chars):
         return _merge_codes(atom.chars)
-    budget.spend(200)  # measured: a look at a few
+    budget.spend(200)  # measured: looking at a few
     return _merge_codes(_fold_char(atom.char, relatives))
 
 
 def _find_case_relatives(chars: frozenset[str], budget: SharedBudget) -> str:
     """Return every character that one of `chars` can match under flag i, to look each of them up.
 
-    What is ASCII is always among them, so that most patterns share one look.
+    ASCII is always included, so that most patterns share one look-up.
     """
     others = "".join(_escape_char(char) for char in sorted(chars) if not char.isascii())
     ranges = _look_up_class(rf"[\x00-\x7f{others}]", "i", budget)
@@ -161,9 +161,8 @@ def _fold_char(char: str, relatives: str) -> str:
 
 
 def _look_up_class(source: str, flag: str, budget: SharedBudget) -> CodeRanges:
-    # Spent also when the result is cached: a step count may not depend on what a process did
+    # Spent also when the result is cached: a step count must not depend on what a process did
     # before.
-    # Measured: a look at all code points, and more for each item of a class.
     budget.spend(2_000 + 600 * len(_CLASS_ITEM.findall(source)))
     return _scan_all_chars(source, flag)
 

@@ -1,4 +1,4 @@
-"""Tells whether an anchor holds, by what stands before it and after it."""
+"""Tells whether an anchor holds, from what is before it and after it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from evalstore.languages.patterns.syntax_tree import AnchorKind
 
-# As bits; 0 is any other letter, NOTHING an end of the text, LAST beside NEWLINE that no letter
-# follows.
+# As bits; 0 is any other letter, NOTHING an end of the text, LAST comes with a NEWLINE that no
+# letter follows.
 NEWLINE, WORD, NOTHING, LAST = 1, 2, 4, 8
 Neighbour = int
-# Whether an anchor holds, by what stands before it and after it: no bit says that it does not.
+# Whether an anchor holds, by what is before and after it: no bit says that it does not.
 HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
     AnchorKind.TEXT_START: lambda before, _: before & NOTHING,
     AnchorKind.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),

@@ -10,7 +10,7 @@ from evalstore.languages.patterns.engine import compile_pattern
 from evalstore.languages.patterns.syntax_tree import Atom, CharClass, Chars, UndecidedError
 
 _CODES = re.compile(r"\\(?:x|u|U)([0-9A-Fa-f]{2,8})")
-# Of these classes, the source has no character to try.
+# For these classes, the source has no character to try.
 _PROPERTY = re.compile(r"\\[pPN]|\[:")
 # Beyond ASCII: letters, digits, blanks and marks of some scripts, and what flag i relates to ASCII.
 _SAMPLE = "".join(map(chr, range(128))) + (
@@ -35,14 +35,17 @@ def build_reader(atom: Atom) -> Callable[[str], bool]:
 
 
 def find_matched(chars: Iterable[str], atoms: Iterable[Atom]) -> set[str]:
-    """Return those of some characters that some atom matches."""
+    """Return those characters that some atom matches."""
     readers = [build_reader(atom) for atom in atoms]
     return {char for char in chars if any(reads(char) for reads in readers)}
 
 
 @lru_cache(maxsize=1024)
 def are_disjoint(one: Atom, other: Atom) -> bool:
-    """Whether no known character matches both, of the sample and of what they are written with."""
+    """Whether no known character matches both.
+
+    Known are those of the sample and those that the atoms are written with.
+    """
     if _has_property(one) or _has_property(other) or _match_sample(one) & _match_sample(other):
         return False
     reads, reads_too = build_reader(one), build_reader(other)
@@ -53,7 +56,7 @@ def are_disjoint(one: Atom, other: Atom) -> bool:
 
 @lru_cache(maxsize=1024)
 def _match_sample(atom: Atom) -> int:
-    """Return which characters of the sample an atom matches, a bit each."""
+    """Return which characters of the sample an atom matches, with a bit for each."""
     reads = build_reader(atom)
     return sum(1 << index for index, char in enumerate(_SAMPLE) if reads(char))
 

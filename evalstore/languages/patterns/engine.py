@@ -1,8 +1,8 @@
 r"""Untrusted regular expressions: compiled once and bounded in size; sole user of `regex`.
 
 The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), which knows Unicode's
-properties, too. No clock stops it: `matcher` says which texts it is given. The two agree on
-ordinary patterns (tests/checks/test_patterns.py holds the table) and differ in these:
+properties, too. No clock stops it: `matcher` decides which texts it gets. The two agree on ordinary
+patterns (tests/checks/test_patterns.py has the table) and differ in these:
 
 - `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as
   none;
@@ -46,7 +46,7 @@ _FUZZY = re.compile(r"(?<![\\{])\{[^{}]*(?<![A-Za-z])[desi](?![A-Za-z])[^{}]*\}"
 
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
-    """Return the compiled pattern, or a sentence that says why not; `flags` are of `imsx`."""
+    """Return the compiled pattern, or a sentence that says why not; `flags` are from `imsx`."""
     import regex
 
     if len(pattern) > PATTERNS.length:
@@ -58,18 +58,18 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
         compiled = regex.compile(_CLASS.sub(_respell_class, pattern), known_flags)
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
     except (regex.error, ValueError, KeyError, RecursionError) as error:
-        # A KeyError is of releases before 2025 for flags that exclude each other.
+        # Releases before 2025 raise KeyError for flags that exclude each other.
         return f"the pattern does not compile: {_word_error(error)}"
 
 
 def _respell_class(found: re.Match[str]) -> str:
-    r"""Return a class of a pattern as the engine reads it right: it takes `[^\s\S]` for any."""
+    r"""Return a class in a form that the engine reads right: it takes `[^\s\S]` for any."""
     known = set(_ESCAPE.findall(found["body"] or "")) if found["negation"] else set()
     return _NEVER if any(pair <= known for pair in _OPPOSITES) else found[0]
 
 
 def name_engine() -> str:
-    """Return the engine as results record it.
+    """Return the name of the engine as results record it.
 
     Whichever searcher answers, the semantics are those of this version.
     """
@@ -79,7 +79,7 @@ def name_engine() -> str:
 
 
 def find_dialect_difference(pattern: str, flags: str) -> str | None:
-    """Say where Python's `re` reads a pattern otherwise than the engine does, or None."""
+    """Say how Python's `re` reads a pattern differently from the engine; None if it does not."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -99,7 +99,7 @@ def find_dialect_difference(pattern: str, flags: str) -> str | None:
 
 
 def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
-    """Return the pattern with an alternative that never matches, which stops the literal search."""
+    """Return the pattern with an alternative that never matches, to disable literal search."""
     import regex
 
     end = "\n" if compiled.flags & regex.VERBOSE else ""  # the pattern may end in a comment
@@ -107,12 +107,12 @@ def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
 
 
 def count_items(pattern: str, flags: str = "") -> int:
-    """Return about how many items a pattern has with its repeats written out as the engine does.
+    """Return roughly how many items a pattern has with its repeats written out as the engine does.
 
-    What has to come n times is written n times, and once more for what may follow: groups within
-    each other that all end in `+` double with each.
+    What must occur n times is written n times, and once more for what may follow: nested groups
+    that all end in `+` double at each level.
     """
-    # There, a comment may stand between a group and its repeat: then any group before counts.
+    # There, a comment may come between a group and its repeat, so any group before counts.
     is_verbose = "x" in flags or _VERBOSE_FLAG.search(pattern) is not None
     levels, last = [0], 0
     for item in _ITEM.finditer(pattern):

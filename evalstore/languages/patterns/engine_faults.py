@@ -1,4 +1,4 @@
-"""Refuses the patterns that faults of the engine may match differently from their trees."""
+"""Refuses patterns that the engine, because of faults, may match differently from their trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.languages.patterns.syntax_tree import (
 
 
 def refuse_engine_faults(tree: RegexTree) -> None:
-    """Raise `UndecidedError` where the engine may match differently from the pattern's tree."""
+    """Raise `UndecidedError` if the engine may match differently from the pattern's tree."""
     trees = list(iterate_tree(tree))
     atoms = [node for node in trees if isinstance(node, Atom)]
     cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
@@ -32,7 +32,7 @@ def refuse_engine_faults(tree: RegexTree) -> None:
 
 def _has_bare_negated_class(tree: RegexTree) -> bool:
     """Whether a tree has a negated class, neither optional nor ahead, that another may join."""
-    # The first round of a repeat, `(?:[^a]|b){1,2}`, is joined as if it stood alone.
+    # The first round of a repeat, `(?:[^a]|b){1,2}`, is joined as if it were alone.
     if isinstance(tree, Lookahead) or (isinstance(tree, Repetition) and tree.least < 1):
         return False
     return _is_negated_class(tree) or any(map(_has_bare_negated_class, get_children(tree)))

@@ -1,7 +1,9 @@
-r"""Finds matches of untrusted patterns: what is found, and what is too much, no machine decides.
+r"""Finds matches of untrusted patterns.
 
-The engine, `regex`, searches a text where `work_bound` says that it stays within `PATTERNS.steps`:
-up to some length all texts, and beyond it those whose lines and words are short enough. Every other
+What is found, and what is too much, is the same everywhere.
+
+The engine, `regex`, searches a text if `work_bound` says that it stays within `PATTERNS.steps`: up
+to some length all texts, and beyond it those whose lines and words are short enough. Every other
 text is left undecided.
 """
 
@@ -40,7 +42,7 @@ class PatternMatcher:
 
     @property
     def ordinary_length(self) -> int | None:
-        """The length up to which every text is searched, if an ordinary output may be longer."""
+        """The length up to which every text is searched, if ordinary outputs may be longer."""
         return self.longest if self.longest < PATTERNS.ordinary else None
 
     @property
@@ -63,7 +65,7 @@ class PatternMatcher:
         return self._bound.find_longest(PATTERNS.steps // number, OUTPUT_LIMIT) == OUTPUT_LIMIT
 
     def is_found(self, text: str) -> bool | None:
-        """Whether the text has a match; None where that takes too many steps."""
+        """Whether the text has a match; None if finding out takes too many steps."""
         return (
             getattr(self._compiled, self.mode)(text) is not None if self._is_within(text) else None
         )
@@ -86,7 +88,7 @@ class PatternMatcher:
         return self._compiled.sub("", text, most) if self._is_within(text) else None
 
     def count_steps(self, text: str) -> int:
-        """Return about how many steps the search of a text takes at most."""
+        """Return roughly how many steps the search of a text takes at most."""
         return int(min(self._bound.count_steps_in(text), PATTERNS.steps))
 
     def describe_excess(self, text: str) -> str:
@@ -104,7 +106,7 @@ class PatternMatcher:
 def compile_matcher(pattern: str, flags: str, mode: str) -> PatternMatcher | str:
     """Return the matcher of a pattern in a mode, or a sentence that says why there is none.
 
-    `flags` are of `imsx`.
+    `flags` are from `imsx`.
     """
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, str):

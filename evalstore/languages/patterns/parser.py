@@ -1,10 +1,10 @@
 r"""Reads a pattern as the engine does, as a tree; what it does not know for sure, it refuses.
 
-A list of what is known: characters, escapes, classes (also `\p{L}` and `[[:alpha:]]`), `.`,
-`^ $ \A \Z \b \B`, groups, alternatives, repeats (greedy, lazy, possessive), atomic groups,
-look-ahead and look-behind, references to groups, tests of groups, comments, the flags i, m, s, x
-for all or for a group, and the flag a for all. Whatever else the engine knows (fuzzy matches,
-recursion, branch resets, verbs, graphemes, flags amid a pattern, ...) is refused.
+This is known: characters, escapes, classes (also `\p{L}` and `[[:alpha:]]`), `.`, `^ $ \A \Z \b
+\B`, groups, alternatives, repeats (greedy, lazy, possessive), atomic groups, look-ahead and
+look-behind, references to groups, tests of groups, comments, the flags i, m, s, x for all or for a
+group, and the flag a for all. Whatever else the engine knows (fuzzy matches, recursion, branch
+resets, verbs, graphemes, flags amid a pattern, ...) is refused.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _NOTHING = Concatenation(())
 def parse_pattern(pattern: str, flags: str) -> RegexTree:
     """Return the tree of a pattern that the engine compiles.
 
-    Raises `UndecidedError` for what is not known.
+    Raises `UndecidedError` for anything unknown.
     """
     leading = _LEADING_FLAGS.match(pattern)
     found = frozenset(flags) | frozenset(leading[0] if leading else "") & frozenset("aimsx")
@@ -116,7 +116,7 @@ class _PatternReader:
         return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def _read_token(self, flags: frozenset[str]) -> re.Match[str] | None:
-        """Return the next token of a row and step over it, or None at its end."""
+        """Return the next token in a row and step over it; None at its end."""
         if "x" in flags:
             self._skip_blanks()
         if self.position == len(self.text):
@@ -220,7 +220,7 @@ def _decode_char(token: str) -> str:
 
 
 def _make_ascii_edge(*, is_edge: bool) -> RegexTree:
-    """Return a place between a letter of ASCII words and what is none, or between two alike."""
+    """Return a place between an ASCII word character and another, or one between two alike."""
     word = CharClass(r"\w", "a")
     before, no_before = (Lookbehind(word, positive=is_word) for is_word in (True, False))
     after, no_after = (Lookahead(word, positive=is_word) for is_word in (is_edge, not is_edge))

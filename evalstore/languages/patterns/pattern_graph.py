@@ -1,9 +1,9 @@
 """Turns syntax trees into one graph: a node says how the rest of a text must continue.
 
-A node is made of the nodes that follow it (a continuation), and equal nodes are one (hash-consing),
-so the same ending of two patterns is the same node. A counted repeat that may end at any time,
-`a{0,40}`, is a ladder, each rung of which matches all that the rung below it does: `rungs` knows,
-and the highest rung stands for all that are lower.
+A node is made from the nodes that follow it (a continuation), and equal nodes are one
+(hash-consing), so a common ending of two patterns is one node. A counted repeat that may end at any
+time, `a{0,40}`, is a ladder, each rung of which matches everything that the rung below it does:
+`rungs` knows, and the highest rung represents all lower ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GraphNode(NamedTuple):
 
 
 class LadderRung(NamedTuple):
-    """The place of a node: in a family, the one of higher rank matches at least as much."""
+    """The place of a node in its family: the one of higher rank matches at least as much."""
 
     family: int
     rank: int
@@ -58,7 +58,7 @@ class LadderRung(NamedTuple):
 class PatternGraph:
     """The nodes of both sides of a comparison.
 
-    `masks` gives the letters of each atom, `loops` the nodes of `*`.
+    `masks` has the letters of each atom, `loops` the nodes of `*`.
     """
 
     masks: Mapping[Atom, int]
@@ -131,7 +131,7 @@ class PatternGraph:
     def _add_loop(self, body: RegexTree, following: int) -> int:
         key = ("loop", self._number_tree(body), following)
         if key not in self._numbers:
-            # The loop leads to itself, so its node is there before its content is.
+            # The loop leads back to itself, so its node exists before its content.
             self._numbers[key] = loop = self._append_node(
                 GraphNode(NodeKind.ANY_OF, None, ()), None
             )
@@ -156,13 +156,13 @@ class PatternGraph:
         return rung
 
     def _append_node(self, node: GraphNode, rung: LadderRung | None) -> int:
-        self.budget.spend(4)  # measured: what a new node takes beside one that is known
+        self.budget.spend(4)  # measured: the additional cost of a new node over a known one
         self.nodes.append(node)
         self.rungs.append(rung or self._find_rung(node))
         return len(self.nodes) - 1
 
     def _find_rung(self, node: GraphNode) -> LadderRung:
-        """Return the rung of a node that leads to a ladder's rung, alike for all such nodes."""
+        """Return the rung of a node that leads to a ladder's rung, equal for all such nodes."""
         ranks = {self.rungs[successor].rank for successor in node.successors} - {0}
         if len(ranks) != 1 or node.kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD}:
             return LadderRung(self._number_family(("own", len(self.nodes))), 0)
@@ -171,7 +171,7 @@ class PatternGraph:
         return LadderRung(self._number_family(key), ranks.pop())
 
     def _number_tree(self, tree: RegexTree) -> int:
-        """Return the number of a tree and of all its equals; each object is looked at once."""
+        """Return the number of a tree and all its equals; each object is examined once."""
         if id(tree) not in self._object_numbers:
             self._object_numbers[id(tree)] = self._tree_numbers.setdefault(
                 tree, len(self._tree_numbers)

@@ -1,4 +1,4 @@
-"""The syntax tree of a pattern: characters, anchors, and how they are put together."""
+"""The syntax tree of a pattern: characters, anchors, and how they are combined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 
 class AnchorKind(Enum):
-    """What an anchor asks of the place that it stands at."""
+    """What an anchor asks of its place."""
 
     TEXT_START = auto()
     LINE_START = auto()
@@ -45,7 +45,7 @@ class CharClass:
 class Anchor:
     """A place between two characters; it consumes none.
 
-    A number means a look-around that is decided before.
+    A number means a look-around that is decided beforehand.
     """
 
     kind: AnchorKind | int
@@ -67,7 +67,7 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The same at least `least` and at most `most` times; None is no end.
+    """The same at least `least` and at most `most` times; None means no end.
 
     `lazy` tries few before many.
     """
@@ -119,7 +119,7 @@ class BackReference:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """One part where a group took part in the match, the other where it did not."""
+    """One part if the group took part in the match, the other if it did not."""
 
     number: int
     yes: RegexTree
@@ -144,7 +144,7 @@ RegexTree = (
 
 
 def get_children(tree: RegexTree) -> tuple[RegexTree, ...]:
-    """Return the trees that a tree is put together from."""
+    """Return the trees that a tree is built from."""
     if isinstance(tree, Concatenation | Alternation):
         return tree.parts
     if isinstance(tree, Conditional):
@@ -153,7 +153,7 @@ def get_children(tree: RegexTree) -> tuple[RegexTree, ...]:
 
 
 def replace_children(tree: RegexTree, change: Callable[[RegexTree], RegexTree]) -> RegexTree:
-    """Return a tree with `change` applied to each tree that it is put together from."""
+    """Return a tree with `change` applied to each tree that it is built from."""
     if isinstance(tree, Concatenation | Alternation):
         return type(tree)(tuple(map(change, tree.parts)))
     if isinstance(tree, Conditional):

@@ -1,17 +1,17 @@
 r"""Bounds the steps that a backtracking engine takes with a pattern, for texts of some length.
 
-A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk
+A *thread* is one way in which the engine has reached a part of the pattern. Part by part, the walk
 keeps how many threads can be at one place of a text at most, how many there are at all places
-together, and what a thread has read last: `\w+` entered behind a blank has one place in a word to
+together, and what a thread has read last: `\w+` entered after a blank has one place in a word to
 begin at, `\w+` at the start of a search has as many as the word is long. A repeated part through
-which one text leads in two ways, `(a|aa)*`, is bounded in short texts alone.
+which one text leads in two ways, `(a|aa)*`, is bounded in short texts only.
 
-Of a text that is known, no more threads pass an atom than there are characters that it matches, and
-a loop reads no further than the longest stretch of such characters: a line for `.*`, a word for
-`\w+`. So most texts of a length take far fewer steps than the worst one.
+In a known text, no more threads pass an atom than there are characters that it matches, and a loop
+reads no further than the longest stretch of such characters: a line for `.*`, a word for `\w+`. So
+most texts of a length take far fewer steps than the worst one.
 
-A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample
-(`atoms.are_disjoint`): a bound decides whether a text is searched, and never what is found.
+A step is some 30 nanoseconds. Characters that two parts share are looked for in a sample
+(`atoms.are_disjoint`): a bound decides whether a text is searched, never what is found.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
 _WORD, _NO_WORD = CharClass(r"\w", ""), CharClass(r"\W", "")
 
 Atoms = frozenset[Atom]
-# What follows a part: the next part, and what follows that one. None is an end behind which
-# anything may follow.
+# What follows a part: the next part, and what follows that one. None is an end after which anything
+# may follow.
 _Rest = tuple[RegexTree, "_Rest"] | None
-# The end of what is looked for: nothing is tried behind it.
+# The end of what is searched: nothing is tried after it.
 _MATCH: _Rest = (Alternation(()), None)
 
 
 class _Threads(NamedTuple):
-    """Threads at a part: most at one place, most at all, and what is before (None if unknown)."""
+    """Threads at a part: most at one place, most in total, and what is before (None if unknown)."""
 
     at_one: int
     total: int
@@ -70,7 +70,7 @@ class _Threads(NamedTuple):
 
 
 class _Text:
-    """A text of which the length is known, and perhaps what it says."""
+    """A text of known length, perhaps with known content."""
 
     def __init__(self, length: int, content: str | None = None) -> None:
         self.length, self._content = length, content
@@ -84,7 +84,7 @@ class _Text:
         return sum(self._counts[char] for char in find_matched(self._counts, [atom]))
 
     def measure_run(self, atoms: Atoms) -> int:
-        """Return how many characters stand in a row at most that some atom matches."""
+        """Return how many consecutive characters at most some atom matches."""
         if self._content is None:
             return self.length
         if atoms not in self._runs:
@@ -107,7 +107,7 @@ class WorkBound:
         self._tree, self._mode = tree, mode
 
     def count_steps(self, length: int) -> float:
-        """Return the most steps that a text of a length takes; infinite where there is no bound."""
+        """Return the most steps that a text of some length takes; infinite if there is no bound."""
         return self._count_steps(_Text(length))
 
     def count_steps_in(self, text: str) -> float:
@@ -126,7 +126,7 @@ class WorkBound:
     def _count_steps(self, text: _Text) -> float:
         start = _Threads(1, 1, frozenset({_START}))
         if self._mode in {"search", "findall"}:
-            # After an empty match, all matches are looked for at the same place again.
+            # After an empty match, the search for matches continues at the same place.
             tries = 2 if self._mode == "findall" and can_be_empty(self._tree) else 1
             start = _Threads(tries, tries * (text.length + 1), None)
         counts = [inf]
@@ -138,14 +138,14 @@ class WorkBound:
         return min(counts)
 
     def _count_until_match(self, start: _Threads, text: _Text) -> int:
-        """Return the steps where optional parts end a pattern: the first way is the match."""
+        """Return the steps if optional parts end a pattern: the first way is the match."""
         needed, optional = _split_end(self._tree)
         before = _count_walk(needed, start, text, self._groups)
         if self._mode == "findall" and all(map(_is_run, optional)):
             # All matches together read the text once.
             return before + (len(optional) + 1) * start.total
         matches = start.total if self._mode == "findall" else 1
-        # Each can be passed without reading, so that nothing leads back into one before it.
+        # Each can be passed without reading, so nothing leads back into an earlier one.
         return before + sum(
             _count_walk(part, _Threads(1, matches, None), text, self._groups) for part in optional
         )
@@ -170,7 +170,7 @@ class _Walk:
         self.steps, self._text, self._length, self._groups = steps, text, text.length, groups
 
     def follow(self, tree: RegexTree, came: _Threads, rest: _Rest) -> _Threads:
-        """Return the threads behind a part, by those that come to it; `rest` is what follows it."""
+        """Return the threads after a part, given those that reach it; `rest` is what follows it."""
         if isinstance(tree, Concatenation):
             for part, after in _list_rests(tree.parts, rest):
                 came = self.follow(part, came, after)
@@ -225,10 +225,10 @@ class _Walk:
         return _Threads(min(sum(one.at_one for one in done), total), total, _join_last(done))
 
     def _follow_loop(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
-        """Return the threads behind a loop whose rounds one text leads through in one way."""
+        """Return the threads after a loop whose rounds one text leads through in one way."""
         reach = self._measure(tree)
-        # From one place the loop comes to each place once, so a place has a thread for each that
-        # the loop began at.
+        # From one place the loop reaches each place once, so a place has one thread for each where
+        # the loop began.
         begins = 1 if _is_separated(came.last, _list_atoms(tree)) else reach + 1
         at_one = min(came.at_one * begins, came.total)
         total = min(at_one * (self._length + 1), came.total * (reach + 1))
@@ -241,7 +241,7 @@ class _Walk:
         return _Threads(at_one, min(came.total, total) if is_left_once else total, last)
 
     def _count_tries(self, tree: RegexTree) -> int:
-        """Return the steps of one part of a loop at one place; a group is none beside its body."""
+        """Return the steps of one part of a loop at one place; a group adds none to its body."""
         if isinstance(tree, Group):
             return 0
         if isinstance(tree, BackReference):
@@ -249,7 +249,7 @@ class _Walk:
         return 1 + self._count_inner(tree) if isinstance(tree, Lookaround) else 1
 
     def _count_inner(self, tree: Lookahead | Lookbehind) -> int:
-        # Behind a place, a body is read from its end to its beginning.
+        # In look-behind, a body is read from its end to its beginning.
         body = _turn_round(tree.body) if isinstance(tree, Lookbehind) else tree.body
         return _count_walk(body, _Threads(1, 1, None), self._text, self._groups)
 
@@ -271,7 +271,7 @@ class _Walk:
         )
 
     def _measure_run(self, tree: Repetition) -> int:
-        """Return how many characters the text has at most in a row that a loop can read."""
+        """Return how many characters in a row the text has at most that a loop can read."""
         if any(isinstance(node, BackReference) for node in iterate_tree(tree)):
             return self._length
         return self._text.measure_run(_list_atoms(tree))
@@ -335,7 +335,7 @@ class _Walk:
         return _unite([self._find_first_of(part) for part in parts])
 
     def _find_last(self, tree: RegexTree) -> Atoms | None:
-        """Return the atoms of which a part reads one last; None where that is not known."""
+        """Return the atoms one of which a part reads last; None if that is not known."""
         if isinstance(tree, Atom):
             return frozenset({tree})
         if isinstance(tree, Lookaround | Conditional | BackReference | Anchor) or can_be_empty(
@@ -374,7 +374,7 @@ def _pass_anchor(anchor: Anchor, came: _Threads) -> _Threads:
 
 
 def _is_separated(last: frozenset[Atom | Anchor] | None, loop: Atoms) -> bool:
-    """Whether a loop behind such characters can begin at only one of the places that it reads."""
+    """Whether a loop after such characters can begin at only one of the places that it reads."""
     if last is None:
         return False
     edges: frozenset[Atom | Anchor] = frozenset({_EDGE, _START})
@@ -399,7 +399,7 @@ def _spell_start(tree: RegexTree) -> list[Atoms | None]:
 
 
 def _split_end(tree: RegexTree) -> tuple[RegexTree, tuple[RegexTree, ...]]:
-    """Return what a match needs of a pattern, and the parts behind it that it may do without."""
+    """Return what a match needs of a pattern, and the parts after it that it can do without."""
     if isinstance(tree, Group):
         return _split_end(tree.body)
     if _is_optional(tree):
@@ -450,7 +450,7 @@ def _join_last(found: Sequence[_Threads]) -> frozenset[Atom | Anchor] | None:
 
 @lru_cache(maxsize=4096)
 def _exclude_each_other(one: Atoms | None, other: Atoms | None) -> bool:
-    """Whether no character is of both."""
+    """Whether no character is in both."""
     return (
         one is not None
         and other is not None

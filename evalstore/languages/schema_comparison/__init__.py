@@ -6,30 +6,30 @@ SchemaComparison(relation=<SchemaRelation.TIGHTENED: 'tightened'>, examples=({},
 >>> compare_schemas({"type": "number", "multipleOf": 1}, {"type": "integer"}).relation.value
 'equivalent'
 
-`compare_schemas` takes two schemas as plain data; `find_instances` builds small JSON that one
-schema lets through, and some that it does not. `ANNOTATIONS` is a fact of JSON Schema. Nothing else
+`compare_schemas` takes two schemas as plain data; `find_instances` builds small JSON values that a
+schema accepts, and some that it does not. `ANNOTATIONS` is a fact about JSON Schema. Nothing else
 is for use from outside, and nothing here knows what the answer is for.
 
-What is told: "same normal form" and "equivalent" hold for all JSON, the limits of the check
+What is claimed: "same normal form" and "equivalent" hold for all JSON, the limits of the check
 included: two schemas that its limit of steps may separate are "assumed" to differ. "Tightened" and
 "loosened" hold for all JSON that keeps within the limits. "Incomparable" is shown by examples in
-both directions. Each example was held against the real validator (`evalstore.languages.schemas`),
-so no mistake in the search for examples can show in an answer.
+both directions. Each example was checked by the real validator (`evalstore.languages.schemas`), so
+no mistake in the search for examples can affect an answer.
 
-What is given up, as "assumed" with the reason: dialects other than 2020-12, 2019-09, draft-07 and
+What is given up as "assumed", with the reason: dialects other than 2020-12, 2019-09, draft-07 and
 draft-06 (and two of different dialects), keywords of a later dialect and references that lead back
 (except in schemas of one normal form), names of parts, more than 1,500 values, too many steps. The
 table knows the everyday keywords one by one, and does not see what several say together.
 
-How, a module a step:
+How, one module per step:
 
     dialects        a schema of an older dialect in the words of the latest
-    normalization   references resolved, annotations and order gone; in its own words, or in the
-    latest dialect's
-    pattern_texts   texts that one pattern is found in and another is not, asked of
+    normalization   references resolved, annotations and order removed; in its own words, or in the
+                    latest dialect's
+    pattern_texts   texts that one pattern is found in and another is not, from
                     `pattern_comparison`
     monotony        keyword -> which way an edit of it moves what is accepted: a direction of the
-    whole schema
+                    whole schema
     examples        small values near what differs
     compare         the order of these, and the answer
 

@@ -34,8 +34,8 @@ _OUT_OF_STEPS = "it takes too many steps to compare"
 _OTHER_DIALECTS = "their dialects differ"
 _UNPROVED = "neither could be proved to accept all that the other accepts"
 _SEPARATED = "they accept the same, but one may take too many steps on a long output"
-# What an instance can make cost many steps: keywords that go from item to item, from name to name,
-# or through a text.
+# What an instance can make expensive: keywords that go from item to item, from name to name, or
+# through a text.
 _REPEATING = frozenset(
     {
         "items",
@@ -52,7 +52,7 @@ _IDLE = (("additionalProperties", True), ("uniqueItems", False))
 
 
 class SchemaRelation(StrEnum):
-    """What the JSON that is valid by the new schema is to what is valid by the old one."""
+    """How the JSON valid by the new schema relates to the JSON valid by the old one."""
 
     SAME_NORMAL_FORM = "same normal form"
     EQUIVALENT = "equivalent"
@@ -68,7 +68,7 @@ class SchemaComparison:
 
     The examples, shortest first, are valid by one schema only.
 
-    It holds for JSON that keeps within the limits of the check: what outruns them is unscored.
+    It holds for JSON within the limits of the check: what exceeds them is unscored.
     """
 
     relation: SchemaRelation
@@ -77,7 +77,7 @@ class SchemaComparison:
 
 
 def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
-    """Return what the JSON valid by `new` is to what is valid by `old`; it never raises.
+    """Return how the JSON valid by `new` relates to the JSON valid by `old`; it never raises.
 
     Both schemas are plain data.
     """
@@ -113,7 +113,7 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
 def compare_normal_forms(
     forms: tuple[NormalForm, NormalForm], compiled: tuple[Schema, Schema], budget: SharedBudget
 ) -> SchemaComparison:
-    """Compare two normal forms; each example was held against the compiled schemas."""
+    """Compare two normal forms; each example was checked by the compiled schemas."""
     old, new = (form.schema for form in forms)
     obstacle = next((form.obstacle for form in forms if form.obstacle), "")
     (is_tighter, why), (is_looser, _) = (
@@ -136,7 +136,7 @@ def compare_normal_forms(
 def _find_direction(
     narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget
 ) -> tuple[bool, str]:
-    """Return the direction in which a schema accepts no more, and why that cannot be known."""
+    """Return the direction in which a schema accepts no more, and why that is unknown, if it is."""
     try:
         return is_within(narrow, wide, SharedBudget(COMPARISON.direction_steps, budget)), ""
     except UnsupportedSchemaError as error:
@@ -150,11 +150,11 @@ def _find_direction(
 def _find_examples(
     old: NormalSchema, new: NormalSchema, compiled: tuple[Schema, Schema], budget: SharedBudget
 ) -> tuple[list[Any], list[Any]]:
-    """Return values that only the old schema accepts, and only the new one, the shortest first."""
+    """Return values that only the old schema accepts, and only the new one, shortest first."""
     found: tuple[list[Any], list[Any]] = [], []
     steps = SharedBudget(COMPARISON.example_steps, budget)
     cost = 1 + (_count_values(old) + _count_values(new)) // 16
-    # What was found before the steps ended is kept.
+    # What was found before the steps ran out is kept.
     with suppress(OutOfStepsError, SchemaError):
         for value in _list_candidates(old, new, steps):
             steps.spend(cost)
@@ -168,7 +168,7 @@ def _find_examples(
 
 
 def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget) -> list[Any]:
-    """Return distinct values near what differs, the shortest first."""
+    """Return distinct values near what differs, shortest first."""
     built: dict[str, Any] = {}
     with suppress(OutOfStepsError, RecursionError, UnsupportedSchemaError):
         steps = SharedBudget(COMPARISON.example_steps // 2, budget)
@@ -178,7 +178,7 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
 
 
 def is_cheap(schema: NormalSchema) -> bool:
-    """Whether no JSON that evalstore reads takes a normal schema near the limit of its steps."""
+    """Whether no JSON that evalstore reads takes a normal schema near its limit of steps."""
     return _count_values(schema) <= COMPARISON.cheap and not _repeats(schema, in_choice=False)
 
 
@@ -218,8 +218,8 @@ def _repeats(value: Any, *, in_choice: bool) -> bool:
     if not isinstance(value, dict):
         return False
     for word, inner in value.items():
-        # A closed object ends at its first other name, unless all that is wrong with a branch is
-        # collected.
+        # A closed object ends at its first unexpected name, unless everything wrong with a branch
+        # is collected.
         is_closed = word == "additionalProperties" and inner is False and not in_choice
         if word in _REPEATING and not is_closed and (word, inner) not in _IDLE:
             return True

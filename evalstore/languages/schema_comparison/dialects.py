@@ -24,9 +24,9 @@ LACKED_KEYWORDS: Mapping[str, frozenset[str]] = {
     "http://json-schema.org/draft-07/schema": _SINCE_2019,
     "http://json-schema.org/draft-06/schema": _SINCE_2019 | {"if", "then", "else"},
 }
-# Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
+# Before 2020, `items` may be a list, and `additionalItems` concerns what follows it.
 _LATEST, *_BEFORE_2020 = LACKED_KEYWORDS
-# The library has one function for each in all of these, and `items` where it is one schema.
+# The library has one function for each in all of these, and `items` if it is one schema.
 _SHARED_KEYWORDS = frozenset(
     {"$schema", "$id", "$ref", "$defs", "definitions", "$comment", "title", "description"}
     | {"default", "examples", "deprecated", "readOnly", "writeOnly"}
@@ -40,7 +40,7 @@ _BEFORE_2019 = frozenset(_BEFORE_2020[1:])
 
 
 def drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    """Return a schema without the keywords beside a reference, which older dialects do not read."""
+    """Return a schema without the keywords next to a reference, which older dialects ignore."""
     if dialect not in _BEFORE_2019:
         return _simplify_unevaluated(schema)
     return {"$ref": schema["$ref"]} if "$ref" in schema else schema
@@ -58,7 +58,7 @@ def read_as_written(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any
 
 
 def have_same_meaning(schema: Any) -> bool:
-    """Whether every keyword of a schema means the same in all dialects, at the same steps."""
+    """Whether every keyword of a schema means the same in all dialects, with the same steps."""
     if not isinstance(schema, dict):
         return True
     if isinstance(schema.get("items"), list) or ("$ref" in schema and len(schema) > 1):
@@ -95,7 +95,7 @@ def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema with `unevaluated` as `additional` where only `properties` look at any."""
+    """Return a schema with `unevaluated` as `additional` if only `properties` look at any."""
     if "unevaluatedProperties" not in keywords or keywords.keys() & (
         LOOKING_KEYWORDS | {"additionalProperties"}
     ):

@@ -1,6 +1,6 @@
 """Builds small values near what two schemas say differently; the real check judges them.
 
-Nothing rests on what is built here: a value that both schemas accept, or neither, is dropped
+Nothing depends on what is built here: a value that both schemas accept, or neither, is dropped
 (`compare`).
 """
 
@@ -61,7 +61,7 @@ class _Builder:
         self._budget = budget
 
     def iterate_near(self, old: list[NormalSchema], new: list[NormalSchema]) -> Iterator[Any]:
-        """Yield values that meet either side, and those at the edges of what one alone demands."""
+        """Yield values that meet either side, and those at the edges of what only one demands."""
         parts = _list_parts(old), _list_parts(new)
         changed = _list_changed_leaves(parts)
         bases = self._build_bases(old, new)
@@ -77,7 +77,7 @@ class _Builder:
         return list({write_canonical(value): value for value in values}.values())
 
     def build(self, schemas: Iterable[NormalSchema]) -> list[Any]:
-        """Return a few values that meet schemas as far as seen here: one a type and a choice."""
+        """Return a few values that meet schemas as far as seen here: one per type and choice."""
         self._budget.spend()
         ways = islice(_iterate_ways([*schemas]), EXAMPLES.ways)
         return [*islice(chain.from_iterable(map(self._build_way, ways)), EXAMPLES.parts)]
@@ -152,7 +152,7 @@ class _Builder:
                         yield [*base, value]
 
     def _build_item(self, parts: tuple[Parts, Parts], index: int) -> Any:
-        """Return an item that both sides allow at an index; 0 where none is found."""
+        """Return an item that both sides allow at an index; 0 if none is found."""
         schemas = chain.from_iterable(_look_at(side, index) for side in parts)
         return next(iter(self.build(schemas)), 0)
 
@@ -179,7 +179,7 @@ class _Builder:
             yield from ({**base, name: self._find_one(parts, name)} for base in bases[:2])
 
     def _iterate_changed(self, old: list[NormalSchema], new: list[NormalSchema]) -> Iterator[Any]:
-        """Yield values near what differs in one place; none where nothing does."""
+        """Yield values near what differs in one place; none if nothing does."""
         if write_canonical(old) != write_canonical(new):
             self._budget.spend()
             yield from islice(self.iterate_near(old, new), EXAMPLES.parts * 4)
@@ -202,7 +202,7 @@ def _list_neighbours(count: Any) -> tuple[Any, Any, Any]:
 
 
 def _iterate_written_names(parts: Parts) -> Iterator[str]:
-    """Yield the names that schemas write for the keys of an object."""
+    """Yield the names that schemas give to the keys of an object."""
     for part in parts:
         yield from part.get("properties", ())
         yield from part.get("dependentSchemas", ())
@@ -233,19 +233,19 @@ def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
 
 
 def _list_changed_leaves(parts: tuple[Parts, Parts]) -> Parts:
-    """Return keywords without schemas that one side alone has, each by itself.
+    """Return keywords without schemas that only one side has, each by itself.
 
-    All of them where there is none.
+    If there are none, return all of them.
     """
     old, new = map(_index_leaves, parts)
     both = old | new
     apart = [both[text] for text in sorted(old.keys() ^ new.keys())]
-    # A bound is recognized by what is next to it.
+    # A bound is recognised by what is next to it.
     return apart or [both[text] for text in sorted(both)]
 
 
 def _index_leaves(parts: Parts) -> dict[str, SchemaObject]:
-    """Return the keywords without schemas, each as a schema by itself, by their texts."""
+    """Return the keywords without schemas, each as a separate schema, by their texts."""
     leaves: dict[str, SchemaObject] = {}
     for part in parts:
         for name in _LEAVES & {*part}:
@@ -254,7 +254,7 @@ def _index_leaves(parts: Parts) -> dict[str, SchemaObject]:
 
 
 def _iterate_ways(schemas: list[NormalSchema]) -> Iterator[Parts]:
-    """Yield the ways to meet schemas: the schemas that a value has to meet, without choices."""
+    """Yield the ways to meet schemas: the schemas that a value must meet, without choices."""
     if not schemas:
         yield []
         return

@@ -1,8 +1,8 @@
 """Finds which way an edit moves what a schema accepts, by a table of the everyday keywords.
 
-A schema asks no less than another where each demand of the other follows from its own: by the row
-of the keyword, or in every case of a choice. "No" means that the table does not tell. Never asked
-of schemas with an obstacle.
+A schema asks no less than another if each demand of the other follows from its own: by the row of
+the keyword, or in every case of a choice. "No" means that the table cannot tell. Schemas with an
+obstacle are never asked about.
 
 >>> is_within({"type": ["string"], "minLength": 3}, {"minLength": 2}, SharedBudget(100))
 True
@@ -34,16 +34,16 @@ TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", 
 _NUMBERS = frozenset({"integer", "fraction"})
 _STRINGS, _ARRAYS, _OBJECTS = (frozenset({name}) for name in ("string", "array", "object"))
 _CHOICES = frozenset({"anyOf", "oneOf"})
-# Keywords that mean something together only; without the first, `minContains` and `maxContains`
+# Keywords that mean something only together; without the first, `minContains` and `maxContains`
 # demand nothing.
 _SHAPE = ("properties", "patternProperties", "additionalProperties")
 _LIST = ("prefixItems", "items")
-# They ask what the other keywords looked at, so that they mean something with all of them only.
+# They ask what the other keywords looked at, so they mean something only with all of them.
 _UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 
 
 class Demand(NamedTuple):
-    """One demand of a schema; demands of one text are the same."""
+    """One demand of a schema; demands with the same text are equal."""
 
     keyword: str
     value: Any
@@ -71,7 +71,7 @@ _OPEN = PropertyShape({}, {}, True)
 
 
 def list_demands(schema: NormalSchema) -> tuple[Demand, ...]:
-    """Return the demands of a schema with those of `allOf` and references; kept with the schema."""
+    """Return the demands of a schema with those of `allOf` and references; cached in the schema."""
     if isinstance(schema, bool):
         return () if schema else (_NOTHING,)
     keywords = schema if isinstance(schema, SchemaObject) else SchemaObject(schema)
@@ -121,7 +121,7 @@ def _make_demand(keyword: str, value: Any) -> Demand:
 
 @dataclass(slots=True, eq=False)
 class DemandSet:
-    """Demands that are all made of one value; their texts are the name of the set."""
+    """Demands on the same value; their texts are the name of the set."""
 
     demands: tuple[Demand, ...]
     texts: frozenset[str] = field(init=False)
@@ -155,7 +155,7 @@ class DemandSet:
 
     @property
     def shapes(self) -> list[PropertyShape]:
-        """What is said of the names, an open shape where nothing is."""
+        """What is said about the names; an open shape if nothing is."""
         return self.get_all("shape") or [_OPEN]
 
 
@@ -188,7 +188,7 @@ class _KeywordWalk:
     answers: dict[tuple[frozenset[str], str], bool] = field(default_factory=dict)
 
     def meets(self, narrow: DemandSet, wide: NormalSchema) -> bool:
-        """Whether what meets all demands of `narrow` meets `wide`."""
+        """Whether whatever meets all demands of `narrow` meets `wide`."""
         self.budget.spend()
         return (
             wide is True
@@ -214,7 +214,7 @@ class _KeywordWalk:
     def is_empty(self, narrow: DemandSet) -> bool:
         """Whether no value meets all of some demands.
 
-        Types, listed values and the tag of a record are looked at.
+        Types, listed values and the tag of a record are considered.
         """
         if "nothing" in narrow.texts or not narrow.types:
             return True
@@ -245,7 +245,7 @@ def _select_named(narrow: DemandSet, name: str) -> DemandSet:
 
 def _select_item(list_: list[Any], index: int) -> NormalSchema:
     first, rest = list_
-    # Both are of schemas.
+    # Both are about schemas.
     return first[index] if index < len(first) else rest  # type: ignore[no-any-return]
 
 
@@ -287,7 +287,7 @@ def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
 
 
 def is_multiple(number: Any, unit: Any) -> bool:
-    """Whether a number is a whole multiple of another one."""
+    """Whether a number is an integer multiple of another one."""
     return (Fraction(number) / Fraction(unit)).denominator == 1
 
 
@@ -306,7 +306,7 @@ def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: PropertyShape) -
 
 
 def _covers_rest(walk: _KeywordWalk, shape: PropertyShape, wide: PropertyShape) -> bool:
-    """Whether what a shape says about names that the other one does not write is no less."""
+    """Whether what a shape says about names that the other one does not write is no weaker."""
     own = [schema for name, schema in shape.patterns.items() if name not in wide.patterns]
     return all(walk.meets(_join_schemas([schema]), wide.rest) for schema in (shape.rest, *own))
 
@@ -359,7 +359,7 @@ def _meet_any(walk: _KeywordWalk, narrow: DemandSet, branches: list[NormalSchema
 
 
 def _meet_one(walk: _KeywordWalk, narrow: DemandSet, branches: list[NormalSchema]) -> bool:
-    # Branches that exclude one another are any of them.
+    # Branches that exclude one another are like any of them.
     pairs = combinations(map(list_demands, branches), 2)
     is_apart = all(walk.is_empty(narrow.replace(None, *one, *other)) for one, other in pairs)
     return is_apart and walk.implies(narrow, _make_demand("anyOf", branches))
@@ -397,8 +397,8 @@ def _make_ceiling(keyword: str) -> Rule:
 
 
 # Keyword -> the types of which a value can fail it, and whether it follows from other demands. The
-# greater a floor, the smaller a ceiling, the fewer the values of a list, the narrower a schema
-# within, the less is accepted; in `not`, more.
+# higher a floor, the lower a ceiling, the fewer the values in a list, the narrower a schema within,
+# the less is accepted; in `not`, the more.
 _TABLE: Mapping[str, tuple[frozenset[str], Rule]] = {
     "nothing": (TYPES, lambda _, __, ___: False),
     "type": (TYPES, lambda _, narrow, types: narrow.types <= {*types}),

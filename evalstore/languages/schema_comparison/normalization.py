@@ -1,7 +1,7 @@
 """Normalizes a schema: resolves references, drops annotations and order, in a dialect's words.
 
-Two schemas of one normal form in their own words are applied step by step alike. What is not read
-exactly is refused, with the reason.
+Two schemas with the same normal form in their own words are applied in the same steps. What cannot
+be read exactly is refused, with the reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from evalstore.languages.schemas import (
 )
 from evalstore.text import make_excerpt
 
-# References by a name, and keywords that give a name: only the whole schema may have one.
+# References by name, and keywords that give a name: only the whole schema may have one.
 _NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
 _NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
 _SINGLE, _LISTED = frozenset(SINGLE_SCHEMA_KEYWORDS), frozenset(SCHEMA_LIST_KEYWORDS)
@@ -69,13 +69,13 @@ class SchemaObject(dict[str, Any]):
 
 
 class UnsupportedSchemaError(Exception):
-    """A schema that is not compared; the text says why, as a sentence without its end."""
+    """A schema that is not compared; the text says why, as a sentence without a full stop."""
 
 
 class NormalForm(NamedTuple):
     """A normal schema in the latest words.
 
-    With an obstacle not all its demands are known; "" is no obstacle.
+    With an obstacle, not all its demands are known; "" means no obstacle.
     """
 
     schema: NormalSchema
@@ -85,7 +85,7 @@ class NormalForm(NamedTuple):
 def check_supported(schema: Any) -> int:
     """Return how many values a schema has.
 
-    Raises `UnsupportedSchemaError` for one that is not compared.
+    Raises `UnsupportedSchemaError` if it cannot be compared.
     """
     if find_dialect(schema) not in LACKED_KEYWORDS:
         raise UnsupportedSchemaError(
@@ -113,8 +113,8 @@ def check_supported(schema: Any) -> int:
 def normalize_schema(schema: Any) -> NormalForm:
     """Return the normal form, in the latest words, of a supported schema that can be compiled.
 
-    A reference is replaced by the normal form of what it leads to, under its keyword; one that
-    leads back by a mark.
+    A reference is replaced by the normal form of its target, under its keyword; one that leads
+    back, by a mark.
     """
     plain = make_plain_form(schema, find_dialect(schema))
     normalizer = _Normalizer(plain, find_dialect(schema), convert_old_keywords)
@@ -125,7 +125,7 @@ def normalize_schema(schema: Any) -> NormalForm:
 def normalize_as_written(schema: Any) -> NormalSchema:
     """Return the normal form of such a schema in its own words.
 
-    Schemas with the same one take the same steps.
+    Schemas with the same form take the same steps.
     """
     plain = make_plain_form(schema, find_dialect(schema))
     return _Normalizer(plain, find_dialect(schema), read_as_written).normalize(plain, ())

@@ -1,4 +1,4 @@
-"""Asks what patterns of schemas find: in a text, in another's texts, and in what one lacks."""
+"""Answers what patterns of schemas find: in a text, in another's texts, and in what one lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANY_PATTERN, NO_PATTERN = "", "(?!)"
 def is_pattern_found(pattern: str, text: str) -> bool:
     """Whether a pattern is found in a text.
 
-    `UnsupportedSchemaError` where that takes too many steps.
+    Raises `UnsupportedSchemaError` if that takes too many steps.
     """
     matcher = compile_matcher(pattern, "", "search")
     found = None if isinstance(matcher, str) else matcher.is_found(text)
@@ -30,7 +30,7 @@ def is_pattern_found(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_pattern_within(narrow: str, wide: str) -> bool:
-    """Whether the second pattern is known to be found in every text in which the first one is."""
+    """Whether the second pattern is known to be found wherever the first one is."""
     if wide in {ANY_PATTERN, narrow}:
         return True
     relation = compare_patterns(

@@ -54,8 +54,8 @@ __all__ = [
     "make_plain_form",
 ]
 
-# Our own schemas are trusted, and their patterns searched without counting; of most values a
-# predicate says enough.
+# Our own schemas are trusted, and their patterns searched without counting; for most values a
+# predicate is enough.
 __getattr__ = import_lazily(
     __name__,
     {

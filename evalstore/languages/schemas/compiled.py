@@ -26,7 +26,7 @@ from evalstore.languages.schemas.subschemas import SchemaParts, find_subschemas
 
 _Answer = TypeVar("_Answer")
 
-# The dialects that are read: `$schema` without its empty fragment, and the library's name of it.
+# The dialects that are read: `$schema` without its empty fragment, and the library's name for it.
 _DIALECTS = {
     "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
     "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
@@ -46,7 +46,7 @@ _KEYWORDS_OF_KEYS = frozenset({"additionalProperties", "unevaluatedProperties"})
 class Schema:
     """A compiled schema; every instance may take all the steps of its guard.
 
-    `SchemaError` where it takes more.
+    Raises `SchemaError` if it takes more.
     """
 
     _validator: Any
@@ -55,7 +55,7 @@ class Schema:
     def find_violations(self, instance: Any) -> Iterator[Violation]:
         """Yield every violation in the order of the instance.
 
-        Where a branch was chosen, the innermost comes first.
+        If a branch was chosen, its innermost violation comes first.
         """
         errors = _translate_errors(lambda: [*self._iterate_errors(instance)])
         for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
@@ -109,7 +109,7 @@ def describe_engine() -> str:
 
 
 def find_dialect(schema: Any) -> str:
-    """Return the dialect that a schema names, the latest where it names none."""
+    """Return the dialect that a schema names, or the latest if it names none."""
     named = schema.get("$schema") if isinstance(schema, dict) else None
     return named.removesuffix("#") if isinstance(named, str) else _DEFAULT_DIALECT
 
@@ -125,7 +125,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
         check_size(schema)
     except SchemaError as error:
         return [Flaw((), error.message, "make it smaller")]
-    # Free of aliases: the place of a subschema is known by the `id()` of its mapping.
+    # Free of aliases: the place of a subschema is found by the `id()` of its mapping.
     schema_copy = copy_plain(schema)
     dialect = _DIALECTS.get(find_dialect(schema_copy))
     if dialect is None:
@@ -135,7 +135,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
             )
         ]
     parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
-    # Nothing applies such a schema; what else its dialect has against it takes long, and helps
+    # Nothing applies such a schema; its dialect's other objections take long to find, and help
     # nobody.
     if too_deep := [flaw for flaw in parts.flaws if flaw.stops]:
         return too_deep
@@ -143,7 +143,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
         dialect_flaws = _find_dialect_flaws(schema_copy, dialect, guard)
     except SchemaError:
         return [Flaw((), "the schema is too large or too deep to be checked", "make it smaller")]
-    # All patterns of a schema are read together, for their size has one limit.
+    # All patterns of a schema are read together, because they share one size limit.
     written = [*_iterate_patterns(parts)]
     patterns = guard.read_patterns([pattern for _, pattern in written])
     flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect)]
@@ -170,7 +170,7 @@ def _guard_validator(
 
 
 def _find_dialect_flaws(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
-    """Return what the dialect's own schema has against a schema."""
+    """Return the violations of the dialect's own schema in a schema."""
     search = TRUSTED.read_patterns(()).start_search()
     meta = Schema(
         _load_meta_validator(dialect), lambda: ValidationRun(SharedBudget(guard.steps), search)
@@ -241,7 +241,7 @@ def _translate_errors(answer: Callable[[], _Answer]) -> _Answer:
 def _make_violation(error: Any) -> Violation:
     error = _find_innermost(error)
     path = tuple(error.absolute_path)
-    # Of a broken `propertyNames` the library names the mapping, not the key.
+    # For a broken `propertyNames` the library names the mapping, not the key.
     of_name = "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str)
     return Violation(
         pointer=(*path, error.instance) if of_name else path,
@@ -257,7 +257,7 @@ def _make_violation(error: Any) -> Violation:
 def _find_innermost(error: Any) -> Any:
     """Return the error of the branch that was probably meant.
 
-    Where two are as near, the choice between them.
+    If two are equally near, return the choice between them.
     """
     # Each round goes into one branch of a choice.
     while error.context:
@@ -272,7 +272,7 @@ def _find_innermost(error: Any) -> Any:
 
 
 def _rank_nearness(error: Any) -> tuple[int, bool]:
-    """Return a sort key: deeper errors are nearer, and those of a value of the right type."""
+    """Return a sort key: deeper errors, and those of a value of the right type, are nearer."""
     return -len(error.relative_path), error.validator == "type"
 
 

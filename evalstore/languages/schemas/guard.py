@@ -1,6 +1,6 @@
-"""What a schema is applied under (steps, depth, an engine for its patterns), and what it answers.
+"""What a schema is applied under (steps, depth, an engine for its patterns), and its results.
 
-No clock stops it, so no machine decides; searches for patterns have steps of their own, which their
+No clock stops it, so all machines agree; searches for patterns have separate steps, which their
 guard sets.
 """
 
@@ -48,7 +48,7 @@ class _PlainNumber(Decimal):
 
 
 def copy_plain(value: Any) -> Any:
-    """Return a copy free of aliases, every float as its shortest literal."""
+    """Return a copy free of aliases, with every float as its shortest literal."""
     if isinstance(value, str):
         return _PlainText(value) if len(value) > SCHEMAS.long_text else value
     if isinstance(value, Mapping):
@@ -61,7 +61,7 @@ def copy_plain(value: Any) -> Any:
 
 
 def make_equality_key(value: Any) -> Any:
-    """Return a hashable value, equal exactly when JSON Schema says so: 1 is 1.0, true is not 1.
+    """Return a hashable value, equal exactly if JSON Schema says so: 1 is 1.0, true is not 1.
 
     Numbers are texts in it: Python's hashes of numbers are the same everywhere, and chosen ones
     collide.
@@ -74,9 +74,7 @@ def make_equality_key(value: Any) -> Any:
         return frozenset((name, make_equality_key(item)) for name, item in value.items())
     if isinstance(value, list):
         return ("[", *map(make_equality_key, value))
-    if not hasattr(
-        value, "as_integer_ratio"
-    ):  # a number without end, of JSON as JavaScript reads it
+    if not hasattr(value, "as_integer_ratio"):  # an infinite number, of JSON as JavaScript reads it
         return ("n", "-" if str(value.text).startswith("-") else "+")
     numerator, denominator = value.as_integer_ratio()
     return ("n", f"{numerator}/{denominator}")
@@ -85,9 +83,10 @@ def make_equality_key(value: Any) -> Any:
 def check_size(value: Any) -> None:
     """Raise `SchemaError` for a value with more parts or levels than a file may have.
 
-    One that holds itself has.
+    A value that contains itself has.
     """
-    # Level by level, not by recursion: a value may nest deeper than Python's stack, or hold itself.
+    # Level by level, not by recursion: a value may nest deeper than Python's stack, or contain
+    # itself.
     level, parts, depth = [value], 0, 0
     while level:
         parts, depth = parts + len(level), depth + 1
@@ -108,7 +107,7 @@ def _iterate_items(node: Any) -> Any:
 class Violation:
     """One demand of a schema that an instance does not meet.
 
-    `of_key`: it is the key at `pointer` that does not.
+    `of_key`: it is the key at `pointer` that fails.
     """
 
     pointer: Pointer
@@ -121,7 +120,7 @@ class Violation:
 
     @property
     def needed_keys(self) -> list[str]:
-        """The keys of which an object needs one, where that alone is what a choice demands."""
+        """The keys of which an object needs one, if that is all a choice demands."""
         parts = self.expected if self.keyword == "anyOf" else ()
         keys = [part["required"][0] for part in parts if _demands_one_key(part)]
         return keys if len(keys) == len(parts) else []
@@ -133,7 +132,7 @@ def _demands_one_key(part: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a schema cannot be used, at the place within it; one that `stops` is told alone."""
+    """Why a schema cannot be used, at the place within it; one that `stops` is reported alone."""
 
     pointer: Pointer
     message: str
@@ -146,18 +145,18 @@ class SchemaPatterns(Protocol):
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """Patterns that cannot be searched, each with the sentence that says why."""
+        """Patterns that cannot be searched, each with a sentence that says why."""
 
     def start_search(self) -> PatternSearch:
-        """Return a search for one instance; it raises `SchemaError` where it cannot decide."""
+        """Return a search for one instance; it raises `SchemaError` if it cannot decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The steps that a schema's check, and each instance, may take, and who reads the patterns.
 
-    A step is about the application of one keyword; how many an instance takes is the same on every
-    machine. With `literal`, an integer is what is written as one: JSON Schema takes 2.0 since
+    A step is roughly the application of one keyword; how many an instance takes is the same on
+    every machine. With `literal`, an integer must be written as one: JSON Schema accepts 2.0 since
     draft-06, which the code behind our schemas need not.
     """
 
@@ -170,8 +169,8 @@ class Guard:
 class ValidationRun:
     """One instance against one schema: the steps that are left, and where references lead.
 
-    To the library it is a checker of formats, one that checks none: what it hands on to every part
-    of a schema.
+    The library takes it for a format checker, which it passes on to every part of a schema; it
+    checks no format.
     """
 
     budget: SharedBudget
@@ -191,12 +190,12 @@ class ValidationRun:
             raise SchemaError(f"more than {SCHEMAS.keywords} keywords apply within each other")
 
     def leave_keyword(self) -> None:
-        """Go back from what `enter_keyword` entered."""
+        """Leave what `enter_keyword` entered."""
         self.depth -= 1
 
     def list_equality_keys(self, allowed: list[Any]) -> frozenset[Any]:
-        """Return comparison keys for the values of an `enum`; made once for an instance."""
-        if len(allowed) == 1:  # of a `const`, in a list that does not stay
+        """Return comparison keys for the values of an `enum`; made once per instance."""
+        if len(allowed) == 1:  # for a `const`, in a list that does not stay
             return frozenset(map(make_equality_key, allowed))
         if id(allowed) not in self.listed:
             self.listed[id(allowed)] = frozenset(map(make_equality_key, allowed))
@@ -218,5 +217,6 @@ class _TrustedPatterns:
         return lambda pattern, text: re.search(pattern, text) is not None
 
 
-# For the schemas that evalstore ships; a user's is compiled with a guard of `evalstore.checks`.
+# For the schemas that evalstore ships; a user's schema is compiled with a guard of
+# `evalstore.checks`.
 TRUSTED = Guard(math.inf, lambda _: _TrustedPatterns(), literal=True)

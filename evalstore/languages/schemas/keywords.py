@@ -16,8 +16,8 @@ from evalstore.languages.schemas.subschemas import LOOKING_KEYWORDS, REFERENCES
 Errors = Iterator[Any]
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
-# Steps beyond one for what a keyword of the library does for each item, part or name, and no
-# keyword within counts.
+# Steps beyond one for what a keyword of the library does for each item, part or name without
+# counting by itself.
 _COSTS: Mapping[str, Callable[[Any, Any], int]] = {
     **dict.fromkeys(
         ("items", "prefixItems", "additionalItems", "contains", "propertyNames"),
@@ -37,7 +37,7 @@ _COSTS: Mapping[str, Callable[[Any, Any], int]] = {
 def apply_pattern_properties(
     validator: Any, schemas: Mapping[str, Any], instance: Any, _: Any
 ) -> Errors:
-    """Apply to every property the schemas whose patterns its name matches."""
+    """Apply to every property the schemas whose patterns match its name."""
     for pattern, schema in schemas.items() if isinstance(instance, dict) else ():
         for name, item in instance.items():
             if validator.format_checker.search_pattern(pattern, name):
@@ -58,10 +58,10 @@ def apply_unevaluated_properties(
     """Apply a schema to the properties that no part of the schema around it has evaluated."""
     if isinstance(instance, dict) and allowed is not True:
         evaluated = _find_evaluated_names(validator, instance, schema)
-        # Where no other schema looks at the object, it takes the steps of `additionalProperties`.
+        # If no other schema looks at the object, it takes the steps of `additionalProperties`.
         if LOOKING_KEYWORDS & schema.keys():
             evaluated |= _find_evaluated_by_parts(validator, instance, schema)
-        # `additionalProperties` beside it has evaluated all that is left.
+        # `additionalProperties` next to it has evaluated everything that is left.
         evaluated = evaluated if "additionalProperties" not in schema else {*instance}
         yield from _apply_to_rest(validator, allowed, instance, evaluated)
 
@@ -88,7 +88,7 @@ def _apply_to_rest(
 
 
 def _find_evaluated(validator: Any, instance: Any, schema: Any) -> set[Any]:
-    """Return the keys or indexes of `instance` that a schema that it meets has evaluated."""
+    """Return the keys or indexes of `instance` that a schema it meets has evaluated."""
     if not isinstance(schema, dict):
         return set()
     if isinstance(instance, list):
@@ -115,7 +115,7 @@ def _find_evaluated_by_parts(validator: Any, instance: Any, schema: dict[str, An
 
 
 def _iterate_applied_parts(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
-    """Yield the schemas within `schema` for `instance`; those that must hold are taken to."""
+    """Yield the schemas within `schema` for `instance`; those that must hold are assumed to."""
     targets, keywords = validator.format_checker.targets, validator.VALIDATORS
     for name in REFERENCES:
         if name in schema and name in keywords:
@@ -178,12 +178,12 @@ def make_validator_class(dialect: Any, *, literal: bool) -> Any:
         elif name != "format":  # an annotation, which takes no step
             table[name] = _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
     types = dialect.TYPE_CHECKER
-    # Under draft-04, 1.0 is no integer.
+    # Under draft-04, 1.0 is not an integer.
     if not literal and dialect is not validators.Draft4Validator:
         types = types.redefine("integer", lambda _, value: _is_integer(value))
     extend: Any = validators.extend  # has no types
     validator_class = extend(dialect, table, type_checker=types)
-    # The library's `evolve` chooses another class by a part's `$schema`, and so the library's
+    # The library's `evolve` chooses another class by a part's `$schema`, and with it the library's
     # keywords instead of ours.
     validator_class.evolve = evolve
     return validator_class
@@ -218,7 +218,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _make_reference_keyword(keyword: str, of_library: Keyword) -> Keyword:
-    """Return the keyword that goes where a reference leads.
+    """Return the keyword that follows a reference.
 
     The library's own is for a dialect's own schema.
     """
@@ -249,7 +249,7 @@ def _apply_unique_items(
     seen = set()
     for item in instance:
         validator.format_checker.budget.spend(1 + _count_nested(item) // 8)
-        # A set, not pairs: the library compares each item with each, which is quadratic.
+        # A set, not pairs: the library compares all items with one another, which is quadratic.
         seen.add(make_equality_key(item))
     if len(seen) < len(instance):
         yield ValidationError(f"{instance!r} has non-unique elements")
@@ -272,7 +272,8 @@ def _apply_enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Er
 
 
 def _is_listed(validator: Any, allowed: list[Any], instance: Any) -> bool:
-    # In Python 1 == True; in JSON they are two values. The order of a list takes no other steps.
+    # In Python 1 == True; in JSON they are two values. The order of a list does not affect the
+    # steps.
     keys = validator.format_checker.list_equality_keys(allowed)
     validator.format_checker.budget.spend(len(keys) // 16)
     if isinstance(instance, dict | list):

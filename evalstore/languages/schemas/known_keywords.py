@@ -1,4 +1,4 @@
-"""Tells the keywords that say something in any dialect, and finds words that are none."""
+"""Lists the keywords that mean something in any dialect, and finds words that are not keywords."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from evalstore.languages.schemas.guard import Pointer
 from evalstore.languages.schemas.subschemas import SCHEMA_MAP_KEYWORDS, iterate_subschemas
 
-# Keywords that say something about a schema and never fail a value (Draft 2020-12 Core 8,
-# Validation 9, and earlier).
+# Keywords that describe a schema and never fail a value (Draft 2020-12 Core 8, Validation 9, and
+# earlier).
 _ANNOTATIONS = frozenset(
     (
         *(
@@ -26,15 +26,15 @@ _ANNOTATIONS = frozenset(
         *("default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"),
     )
 )
-# Read by the keyword beside them.
+# Read by the keyword next to them.
 _COMPANIONS = frozenset(("then", "else", "minContains", "maxContains"))
-# `format` is left out: no dialect asserts it unless it is asked to, and nobody asks here.
+# `format` is left out: no dialect asserts it unless asked to, and nobody asks here.
 _DIALECTS = ("Draft4", "Draft6", "Draft7", "Draft201909", "Draft202012")
 
 
 @cache
 def list_keywords() -> frozenset[str]:
-    """Return the keywords that say something in any dialect."""
+    """Return the keywords that mean something in any dialect."""
     import jsonschema
 
     dialects = [getattr(jsonschema, f"{name}Validator") for name in _DIALECTS]
@@ -43,7 +43,7 @@ def list_keywords() -> frozenset[str]:
 
 
 def find_unread_keywords(schema: Any) -> Iterator[tuple[Pointer, str]]:
-    """Yield (pointer, keyword) for `format` and unknown words, save those that begin with `x-`."""
+    """Yield (pointer, keyword) for `format` and unknown words, save those beginning with `x-`."""
     waiting: list[tuple[Pointer, Any]] = [((), schema)]
     while waiting:
         pointer, part = waiting.pop()

@@ -1,7 +1,7 @@
 """Writes a schema without what excludes nothing, and two everyday ways to say one thing as one.
 
-Scoring applies this form and a comparison compares it, so that two schemas of one form take the
-same steps. Where a reference leads elsewhere than to a definition, a part has a name, or a keyword
+Scoring applies this form and a comparison compares it, so two schemas with the same form take the
+same steps. If a reference leads elsewhere than to a definition, a part has a name, or a keyword
 asks what others looked at, the schema is left as it is.
 """
 
@@ -20,7 +20,7 @@ from evalstore.languages.schemas.subschemas import (
 )
 
 Keywords = dict[str, Any]
-# The empty fragment is gone; before these, a keyword here means something else.
+# The empty fragment is removed; before these, a keyword here means something else.
 _SINCE_2019 = frozenset(
     f"https://json-schema.org/draft/{name}/schema" for name in ("2020-12", "2019-09")
 )
@@ -35,10 +35,10 @@ _UNSAFE = frozenset(
 # Found in every text.
 _ANY_TEXT = frozenset({"", "^", "$", ".*", "^.*", ".*$", ".*?", "(.*)", "[\\s\\S]*", "^[\\s\\S]*$"})
 _FLOORS = ("minItems", "minLength", "minProperties")
-# Schemas of these keywords exclude nothing where they let everything through.
+# Schemas of these keywords exclude nothing if they let everything through.
 _OPEN_KEYWORDS = ("additionalProperties", "items", "propertyNames")
 _ALONE = ("allOf", "anyOf", "oneOf")
-# A boolean is an int of Python, so it is asked first.
+# A boolean is an int in Python, so it is tested first.
 _NAMES_OF_CLASSES: tuple[tuple[Any, frozenset[str]], ...] = (
     (bool, frozenset({"boolean"})),
     (str, frozenset({"string"})),
@@ -49,7 +49,10 @@ _NAMES_OF_CLASSES: tuple[tuple[Any, frozenset[str]], ...] = (
 
 
 def make_plain_form(schema: Any, dialect: str) -> Any:
-    """Return the plain form of a schema that its dialect accepts; itself where nothing changes."""
+    """Return the plain form of a schema that its dialect accepts.
+
+    The same object if nothing changes.
+    """
     if not isinstance(schema, dict) or dialect not in _PLAIN_DIALECTS or not _is_safe(schema):
         return schema
     plain = _simplify(schema, dialect)
@@ -87,7 +90,7 @@ def _iterate_inner(schema: Keywords) -> Iterator[Any]:
 
 
 def _simplify(schema: Any, dialect: str) -> Any:
-    """Return one schema and all within it; the innermost first."""
+    """Return one schema and everything within it, innermost first."""
     if not isinstance(schema, dict):
         return schema
     plain = {key: _simplify_value(key, value, dialect) for key, value in schema.items()}
@@ -116,7 +119,7 @@ def _list_deciding(schema: Keywords) -> set[str]:
 
 
 def _drop_idle(schema: Keywords, dialect: str) -> None:
-    """Take out the keywords that no value fails."""
+    """Remove the keywords that no value fails."""
     idle = {name for name in _FLOORS if schema.get(name) == 0}
     idle |= {name for name in _OPEN_KEYWORDS if name in schema and _is_open(schema[name])}
     idle |= {"uniqueItems"} if schema.get("uniqueItems") is False else set()
@@ -128,7 +131,7 @@ def _drop_idle(schema: Keywords, dialect: str) -> None:
         idle |= {"contains", "minContains"} if asks_none else set()
     for name in idle:
         schema.pop(name, None)
-    # In an open object, a name of which nothing is asked is one of all others.
+    # In an open object, a name without demands is like any other.
     if isinstance(schema.get("properties"), dict) and "additionalProperties" not in schema:
         schema["properties"] = {
             name: inner for name, inner in schema["properties"].items() if not _is_open(inner)
@@ -150,7 +153,7 @@ def _unite_types(schema: Keywords) -> None:
 
 
 def _drop_type_of_values(schema: Keywords) -> None:
-    """Take out a type that all listed values have."""
+    """Remove a type that all listed values have."""
     types = schema.get("type")
     listed = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]
     if types is not None and listed:
@@ -167,7 +170,7 @@ def _name_types(value: Any) -> frozenset[str]:
 
 
 def _write_point(schema: Keywords) -> None:
-    """Write a range of numbers that holds one as this number."""
+    """Write a range that contains a single number as this number."""
     least, most, types = (schema.get(name) for name in ("minimum", "maximum", "type"))
     if types in ("integer", "number", ["integer"], ["number"]) and least is not None:
         is_point = least == most and not schema.keys() & {"enum", "const"}
@@ -179,7 +182,7 @@ def _write_point(schema: Keywords) -> None:
 
 
 def _unwrap(schema: Keywords) -> Keywords:
-    """Return the schema in a choice of one, or denied twice, with the notes around it."""
+    """Return the schema in a choice of one, or negated twice, with the annotations around it."""
     deciding = _list_deciding(schema)
     if len(deciding) != 1:
         return schema

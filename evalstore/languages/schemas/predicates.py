@@ -16,7 +16,7 @@ _ANNOTATIONS = frozenset(
     {"$schema", "$id", "$defs", "title", "description", "examples", "default", "deprecated"}
 )
 _LOCAL = "#/$defs/"
-# The types that are just a class of Python.
+# The types that are simply Python classes.
 _CLASSES: Mapping[str, type] = {
     "object": dict,
     "array": list,
@@ -31,7 +31,7 @@ _PARTS_OF_OTHERS = frozenset(_BRANCHES)  # without `if` they mean nothing
 def compile_predicate(schema: Mapping[str, Any]) -> Predicate | None:
     """Return whether a document's value meets a schema, with `literal` integers as in `Guard`.
 
-    None for a schema with a keyword that is not among those here: only the library can answer then.
+    None for a schema with a keyword that is not listed here: only the library can answer then.
     """
     plain = copy_plain(schema)  # whose numbers are exact
     try:
@@ -41,7 +41,7 @@ def compile_predicate(schema: Mapping[str, Any]) -> Predicate | None:
 
 
 class _UnknownKeywordError(Exception):
-    """A schema has a keyword that no predicate stands for."""
+    """A schema has a keyword for which there is no predicate."""
 
 
 class _PredicateCompiler:
@@ -63,10 +63,10 @@ class _PredicateCompiler:
         return _join_all(predicates)
 
     def follow(self, reference: str) -> Predicate:
-        """Return the predicate of a definition, compiled when first asked: one may name itself."""
+        """Return the predicate of a definition, compiled on first use: it may refer to itself."""
         if reference not in self._compiled:
             definition = self.find_definition(reference)
-            # Until it is compiled, what it says of itself looks it up.
+            # Until it is compiled, its references to itself look it up.
             self._compiled[reference] = partial(self._ask_definition, reference)
             self._compiled[reference] = self.compile(definition)
         return self._compiled[reference]
@@ -82,7 +82,7 @@ class _PredicateCompiler:
         return self._compiled[reference](value)
 
 
-# What demands nothing is this very function, which is asked of nothing.
+# Whatever demands nothing is exactly this function, which need not be called.
 def _meet_always(_: Any) -> bool:
     return True
 
@@ -183,7 +183,7 @@ def _compile_additional_properties(
 
 
 class _EvaluatedNames(NamedTuple):
-    """The properties that a part of a schema evaluates where its condition holds for the value."""
+    """The properties that a part of a schema evaluates if its condition holds for the value."""
 
     condition: Predicate
     names: frozenset[str]

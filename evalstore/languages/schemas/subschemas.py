@@ -37,13 +37,12 @@ SCHEMA_MAP_KEYWORDS = (
     "properties",
 )
 
-# Keywords that speak about a schema and fail no value; no dialect asserts `format` unless it is
-# asked to.
+# Keywords that describe a schema and fail no value; no dialect asserts `format` unless asked to.
 ANNOTATIONS = frozenset(
     {"title", "description", "$comment", "examples", "default", "deprecated", "format"}
     | {"readOnly", "writeOnly"}
 )
-# Beside these, what names a schema, or holds schemas for others to refer to.
+# In addition, what names a schema, or contains schemas for others to refer to.
 IDLE_KEYWORDS = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
 
 # With one of these, other schemas may have evaluated a property or an item of the same value.
@@ -81,13 +80,13 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
 
     `id_key` is the keyword by which its dialect names a document.
 
-    A mapping that no keyword leads to is a subschema when a reference does.
+    A mapping that no keyword leads to is a subschema if a reference does.
     """
     subschemas: dict[int, Subschema] = {}
     targets: dict[tuple[str, int], Any] = {}
     names: dict[tuple[int, str], dict[str, Any]] = {}
     flaws: list[Flaw] = []
-    # A round a generation: references are followed to mappings that no keyword has led to yet.
+    # One round per generation: references are followed to mappings that no keyword has led to yet.
     unvisited = [Subschema((), schema, schema)] if isinstance(schema, dict) else []
     for _ in range(SCHEMAS.keywords + 1):
         if not unvisited:
@@ -114,7 +113,7 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
 
 
 def iterate_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Any]]:
-    """Yield the schemas that the keywords of a schema hold, each with its pointer from there."""
+    """Yield the schemas that the keywords of a schema contain, each with its pointer from there."""
     for name in SINGLE_SCHEMA_KEYWORDS:
         if name in schema:
             yield (name,), schema[name]
@@ -154,7 +153,7 @@ def _is_document(schema: dict[str, Any], id_key: str) -> bool:
 
 
 def _iterate_anchors(subschema: Subschema, id_key: str) -> Iterator[str]:
-    """Yield the plain names that references may use; before 2019 they stood in the id."""
+    """Yield the plain names that references may use; before 2019 they were in the id."""
     old = subschema.schema.get(id_key)
     if isinstance(old, str) and old.startswith("#"):
         yield old[1:]
@@ -179,7 +178,7 @@ def _resolve_reference(
     if fragment and not fragment.startswith("/"):
         return names.get((id(document), fragment))
     node: Any = document
-    # A JSON Pointer (RFC 6901); an index of more than nine digits is out of any list.
+    # A JSON Pointer (RFC 6901); an index of more than nine digits is outside any list.
     for step in fragment.split("/")[1:]:
         if isinstance(node, dict):
             node = node.get(step.replace("~1", "/").replace("~0", "~"))
@@ -206,9 +205,9 @@ def _make_reference_flaw(subschema: Subschema, keyword: str, ref: str) -> Flaw:
 
 
 def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw]:
-    """Yield the dynamic references where there are several documents.
+    """Yield the dynamic references if there are several documents.
 
-    They go by how a document was reached.
+    They depend on how a document was reached.
     """
     if len({id(subschema.document) for subschema in subschemas}) > 1:
         for subschema, keyword, ref in _iterate_references(subschemas):
@@ -223,8 +222,8 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
 def _find_loops(
     subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]
 ) -> Iterator[Flaw]:
-    """Yield a cycle of references that look at one value, or a chain that is too long to apply."""
-    # Edges lead from a schema to those that it applies to the same value, at once or by reference.
+    """Yield a cycle of references to the same value, or a chain that is too long to apply."""
+    # Edges lead from a schema to those that it applies to the same value, directly or by reference.
     graph = {node: [*_iterate_in_place(one.schema, targets)] for node, one in subschemas.items()}
     try:
         order = [*TopologicalSorter(graph).static_order()]

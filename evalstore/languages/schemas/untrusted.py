@@ -16,12 +16,12 @@ from evalstore.languages.schemas.compiled import Schema, compile_schema, find_fl
 from evalstore.languages.schemas.guard import Flaw, Guard
 from evalstore.text import make_excerpt
 
-# Some two seconds; an output of 10,000 values and an ordinary schema takes a tenth of them.
+# Some two seconds; an output of 10,000 values with an ordinary schema takes a tenth of that.
 STEPS = 500_000
-# Of the searchers of patterns, for one instance: about a second at worst.
+# For pattern searches, per instance: about a second at worst.
 SEARCH_STEPS = 1 << 28
 
-# What ECMA 262, the dialect that JSON Schema names, has in common with our engine and not with
+# What ECMA 262, the dialect that JSON Schema names, has in common with our engine but not with
 # Python's `re`.
 _OF_ECMA = (
     (re.compile(r"\\[pP]\{\w+(?:=\w+)?\}"), r"\\w"),
@@ -83,7 +83,7 @@ _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True)
 def compile_untrusted(schema: Any) -> Schema:
     """Compile an untrusted schema.
 
-    What is wrong with it, or takes too many steps when applied, is a `SchemaError`.
+    Whatever is wrong with it, or takes too many steps when applied, is a `SchemaError`.
     """
     return compile_schema(schema, _GUARD)
 
@@ -91,7 +91,7 @@ def compile_untrusted(schema: Any) -> Schema:
 def find_untrusted_flaws(schema: Any, *, strict: bool = True) -> list[Flaw]:
     """Return what keeps an untrusted schema from being applied.
 
-    If `strict`, also patterns that mean other things.
+    If `strict`, also patterns that mean something else.
     """
     return find_flaws(schema, _STRICT if strict else _GUARD)
 
