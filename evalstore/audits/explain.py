@@ -24,7 +24,7 @@ from evalstore.audits.questions.question_sets import (
     PairSet,
     PairSums,
     QuestionPair,
-    SideSum,
+    build_side,
     has_equal_words,
     list_pairs,
     read_question_history,
@@ -50,7 +50,6 @@ from evalstore.audits.values import (
     Flips,
     InputEdits,
     LineEffect,
-    RunSide,
 )
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording.gaps import describe_pairs, describe_renames
@@ -494,23 +493,6 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
     for factor in found.factors:
         if factor.share != sum((cause.share for cause in factor.causes), Fraction(0)):
             raise AssertionError(f"the causes of {factor.name} do not add up")
-
-
-def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
-    """Return what a run came to."""
-    return RunSide(
-        run=str(run.path),
-        score=sums.scores.compute_mean() or _ZERO,
-        passes=sums.passes.compute_mean() or _ZERO,
-        questions=questions,
-        scored=sums.scores.count,
-        model=run.model,
-        dataset=run.dataset.ref if run.dataset else "",
-        rubrics=tuple(pinned.ref for pinned in run.rubrics),
-        coverage=run.coverage,
-        ungraded=run.ungraded if run.is_withheld else "",
-        prompt=run.prompt,
-    )
 
 
 def _make_drift_error(drifted: Sequence[Drift]) -> RefusedError:

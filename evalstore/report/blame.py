@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.audits import Origin
+from evalstore.audits import EditSource, Origin
 from evalstore.documents import write_canonical
 from evalstore.report.formats.markdown import format_code, format_table
 from evalstore.report.text_layout import (
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _LABEL, _LEAST_SUBJECT, _GAP = 38, 16, 2
+_MESSAGE = 70  # characters of an edit's message
 _HEAD = ("part", "version", "commit", "date", "author", "subject")
 
 
@@ -112,3 +113,9 @@ def describe_origin(origin: Origin) -> str:
     people = join_names([str(origin.author), *origin.co_authors])
     commit = f"{people} {origin.commit[:COMMIT]} {(origin.date or '')[:DAY]}"
     return f"{'without ' if origin.undoes else ''}{commit}, {release or 'not released'}"
+
+
+def describe_source(source: EditSource) -> str:
+    """Return what an edit changed, and who made it."""
+    author = f" ({source.origin.author})" if source.origin.author else ""
+    return f"{make_excerpt(source.message or source.part, _MESSAGE)}{author}"

@@ -24,7 +24,7 @@ def explain_shape_errors(place: Place, sentence: str) -> AbstractContextManager[
 
 
 class _ShapeErrors(AbstractContextManager[None]):
-    """Explains errors; it is entered for every row, and a generator would take five times as long."""
+    """Explains errors; entered for every row, for which a generator takes five times as long."""
 
     __slots__ = ("_place", "_sentence")
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
@@ -27,19 +28,21 @@ from evalstore.audits.values import (
     Lines,
     Mix,
     Origin,
+    RunSide,
 )
 from evalstore.audits.version_path import VersionFinder
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.measures import NO_MEASURES
 from evalstore.model.question import REFERENCE_KEYS, drop_blanks, is_read_by_checks
 from evalstore.release.history.artifact_parts import ArtifactPart
-from evalstore.runs import GradedRow
+from evalstore.runs import GradedRow, Run
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
 _REFERENCE_RULE = "question-reference-changed"
 _REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
 _REFERENCE_MESSAGE = "the expected answer changed"
+_ZERO = Fraction(0)
 
 
 class PairSet(Enum):
@@ -150,6 +153,23 @@ class SideSum:
 
     scores: ExactMean = field(default_factory=ExactMean)
     passes: ExactMean = field(default_factory=ExactMean)
+
+
+def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
+    """Return what a run came to."""
+    return RunSide(
+        run=str(run.path),
+        score=sums.scores.compute_mean() or _ZERO,
+        passes=sums.passes.compute_mean() or _ZERO,
+        questions=questions,
+        scored=sums.scores.count,
+        model=run.model,
+        dataset=run.dataset.ref if run.dataset else "",
+        rubrics=tuple(pinned.ref for pinned in run.rubrics),
+        coverage=run.coverage,
+        ungraded=run.ungraded if run.is_withheld else "",
+        prompt=run.prompt,
+    )
 
 
 @dataclass(slots=True)

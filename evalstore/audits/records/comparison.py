@@ -13,8 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.audits.explain import build_side
-from evalstore.audits.questions.question_sets import SideSum
+from evalstore.audits.questions.question_sets import SideSum, build_side
 from evalstore.audits.stored_run import (
     IncomparableError,
     UnscoredRunError,

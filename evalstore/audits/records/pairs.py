@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from evalstore.audits.explain import AuditOptions, audit_runs
 from evalstore.audits.records.comparison import (
     RecordComparison,
     compare_records,
@@ -201,6 +200,9 @@ def _find_edits(
         )
     if reason := find_record_reason(path_a, path_b):
         return {}, f"no edit is named: {reason}"
+    # Two runs of one rubric, as most that are looked at, need no audit.
+    from evalstore.audits.explain import AuditOptions, audit_runs
+
     try:
         audit = audit_runs(path_a, path_b, store, AuditOptions(allow_drift=True, moved=_MOST_MOVED))
     except EvalstoreError as error:

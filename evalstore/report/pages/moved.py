@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from evalstore.audits import Audit, EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
 from evalstore.model import Verdict
+from evalstore.report.blame import describe_source
 from evalstore.report.pages.diff import has_diff
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
 from evalstore.report.pages.html import count_bytes, render_page, render_template
 from evalstore.report.text_layout import format_percent
-from evalstore.text import count_noun, make_excerpt
+from evalstore.text import count_noun
 from evalstore.word_diff import compare_words
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _SQUARE = 4  # two outputs under two rubrics
 _MOST_TAGS = 100
-_LABEL = 70  # characters of an edit's message
 _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
@@ -176,12 +176,6 @@ def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) 
 def _label_edits(choices: FilterChoices) -> dict[str, str]:
     labels = ((key, describe_source(source)) for source, key in choices.edits.items())
     return dict(sorted(labels, key=lambda one: int(one[0][1:])))
-
-
-def describe_source(source: EditSource) -> str:
-    """Return what an edit changed, and who made it."""
-    author = f" ({source.origin.author})" if source.origin.author else ""
-    return f"{make_excerpt(source.message or source.part, _LABEL)}{author}"
 
 
 def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:

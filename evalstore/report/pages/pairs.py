@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evalstore.audits.wording.points import format_points
 from evalstore.model import CheckResult, Verdict
-from evalstore.report.blame import describe_origin
+from evalstore.report.blame import describe_origin, describe_source
 from evalstore.report.pages.filters import FilterMenu
 from evalstore.report.pages.html import (
     MOST_CHARACTERS,
@@ -22,7 +22,6 @@ from evalstore.report.pages.html import (
     mark_pieces,
     render_template,
 )
-from evalstore.report.pages.moved import describe_source
 from evalstore.report.pages.row_file import ListKeys, RowPages
 from evalstore.report.pages.row_writer import (
     LOOKS,
