@@ -186,7 +186,7 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
                 return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
         if not weights:
             return NO_MATCH
-    elif find_list(value, table) is None:
+    elif find_list(value, table) is None and not _runs_alone(value, table):
         lists = " or ".join(key or "list at its root" for key in table.lists)
         return FormatMatch(None, None, 0.0, _LISTLESS.format(table.format, lists))
     best = weights[0] if weights else FormatWeight(table, Fraction(0), Fraction(0), 0.0, ())
@@ -203,7 +203,7 @@ def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignS
     results = find_value_format(value)
     if results and not results.migrates:
         reason = f"it holds {results.describe_use('FILE')}, and no suite"
-        yield ForeignShape(results.name, reason, MigrationOutcome.UNMAPPED)
+        yield ForeignShape(results.name, reason, MigrationOutcome.UNMAPPED, holds_results=True)
     for table in tables:
         yield from (one for one in table.not_this if _has_shape(value, one, table.lists))
     yield from (shape for shape in load_tool_shapes() if _has_shape(value, shape, ()))
@@ -235,6 +235,11 @@ def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeig
     weights = [_weigh_table(value, table, cases[key], total) for table, key in listed]
     shown = [one for one in weights if any(not count.is_against for count in one.signs)]
     return tuple(sorted(shown, key=lambda one: (-one.weight, -one.confidence)))
+
+
+def _runs_alone(value: Any, table: FormatTable) -> bool:
+    """Whether a file without a list is a suite of one case."""
+    return isinstance(value, dict) and any(key in value for key in table.alone)
 
 
 def find_list(value: Any, table: FormatTable) -> str | None:

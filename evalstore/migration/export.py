@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ from evalstore.migration.exporting.export_result import (
 from evalstore.migration.exporting.round_trip import LoadArtifact, check_unchanged
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
+from evalstore.migration.glob_walk import has_pattern, list_matches
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.merging.stored_artifacts import list_runs
 from evalstore.migration.outcome import PinBehind
@@ -291,14 +293,26 @@ def _needs_rubric(row: Mapping[str, Any], *, asks: bool) -> bool:
 
 
 def _list_matching(paths: Iterable[str], pattern: str) -> list[str]:
-    """Return those of a source's companion files that a pattern with `*` names.
+    """Return those of a source's companion files that a pattern names, in its order.
 
     Any other path is returned itself.
     """
-    if "*" not in pattern:
+    if not has_pattern(pattern):
         return [pattern]
-    name = pattern.removeprefix("file://").removeprefix("./")
-    return sorted(path for path in paths if PurePosixPath(path).match(name))
+    names = {_normalize_path(path): path for path in paths}
+    folders: dict[str, dict[str, bool]] = {}
+    for name in names:
+        parts = name.split("/")
+        for depth, part in enumerate(parts, 1):
+            folders.setdefault("/".join(parts[: depth - 1]), {})[part] = depth < len(parts)
+    found = list_matches(
+        _normalize_path(pattern), lambda folder: list(folders.get(folder, {}).items())
+    )
+    return [names[name] for name in found]
+
+
+def _normalize_path(path: str) -> str:
+    return PurePosixPath(os.path.normpath(path.removeprefix("file://"))).as_posix()
 
 
 def _list_lost_keys(row: Mapping[str, Any]) -> list[str]:

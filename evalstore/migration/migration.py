@@ -340,9 +340,16 @@ def _plan_files(
     return results, files, claimed
 
 
+def _skip_results(result: SourceResult) -> SourceResult:
+    """Return what a suite's run wrote as a file that is no suite."""
+    return replace(result, plan=replace(result.plan, entries=()), skipped=True)
+
+
 def _make_report(
     results: Sequence[SourceResult], files: Iterable[PlannedFile], *, dry_run: bool, recovered: bool
 ) -> MigrationReport:
+    if any(result.source.format and not result.skipped for result in results):
+        results = [_skip_results(result) if result.is_beside else result for result in results]
     return MigrationReport(
         sources=tuple(result.source for result in results if not result.skipped),
         entries=tuple(item for result in results for item in result.plan.entries),

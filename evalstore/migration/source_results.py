@@ -55,7 +55,8 @@ class SourceResult:
     """One source and its plan; `skipped` if it has no known format and only its folder was named.
 
     `companions` are files whose cases came with this source. A file that may be such a companion
-    `waits` until all other sources are read.
+    `waits` until all other sources are read. `is_beside`: it is what a suite's run wrote, and in a
+    folder, so that it is skipped next to a suite.
     """
 
     source: MigrationSource
@@ -63,6 +64,7 @@ class SourceResult:
     skipped: bool = False
     companions: tuple[str, ...] = ()
     waits: bool = False
+    is_beside: bool = False
 
 
 def read_sources(sources: Iterable[LegacyFile], context: ReadingContext) -> Iterator[SourceResult]:
@@ -135,7 +137,10 @@ def _read_source(
         result = _pass_over(
             source, document, match, count_cases(value, match, context.tables), may_skip=may_skip
         )
-        return replace(result, companions=list_files) if match.shape else result
+        if not match.shape:
+            return result
+        is_beside = file.in_folder and match.shape.holds_results
+        return replace(result, companions=list_files, is_beside=is_beside)
     companions: dict[str, Document] = {}
     dialect = context.dialect if context.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import LARGE_FILE, read_below, read_user_file
+from evalstore.migration.glob_walk import has_pattern, list_matches
 from evalstore.migration.legacy_files import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
 from evalstore.runs.run_names import STORED_PATH, decode_path
@@ -59,18 +60,25 @@ class LegacyFile:
         return self.root / self.relative_path
 
     def list_companions(self, path: str) -> list[str]:
-        """Return the files that a pattern with `*` names.
+        """Return the files that a pattern names, in the order of npm's `glob`.
 
         They are given by their paths from this one. Any other path is returned itself.
         """
-        below = self._resolve_below(path) if "*" in path else None
-        if below is None or "**" in below:
+        below = self._resolve_below(path) if has_pattern(path) else None
+        if below is None:
             return [path]
-        files = (file for file in self.root.glob(below) if file.is_file())
-        found = sorted(file.relative_to(self.root).as_posix() for file in files)
+        found = list_matches(PurePosixPath(below).as_posix(), self._list_folder)
         folder = PurePosixPath(self.relative_path).parent
         names = (os.path.relpath(file, folder) for file in found[:_MOST_COMPANIONS])
         return [PurePosixPath(name).as_posix() for name in names]
+
+    def _list_folder(self, folder: str) -> list[tuple[str, bool]]:
+        """Return the names in a folder below the root, each with whether it is one; no link is."""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            return []
 
     def read_companion(self, path: str) -> Document | None:
         """Return a companion file's document by the path, with or without `file://`, in this file.

@@ -70,7 +70,8 @@ class FormatSign:
 class ForeignShape:
     """The shape of a foreign file; all of its conditions must hold, and no sign of `unless`.
 
-    A file that `has_cases` counts as these do. `format` is the format that it has, if it is one of
+    A file that `has_cases` counts as these do; one that `holds_results` is what a suite's run
+    wrote. `format` is the format that it has, if it is one of
     these. `tag` is a tag of YAML that a file may have, which then cannot be read.
     """
 
@@ -86,6 +87,7 @@ class ForeignShape:
     holder: str | None = None
     item: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     has_cases: bool = False
+    holds_results: bool = False
     tag: str | None = None
 
 
@@ -133,7 +135,8 @@ class FrameRow:
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
-    `lists` are the root keys that hold cases, each with its dialect. `names` are lists of root
+    `lists` are the root keys that hold cases, each with its dialect; a file with none of them, but
+    a key in `alone`, is one case. `names` are lists of root
     keys: the first of which a file has all names its suite. `root_data`, `root_parts`, `data` are
     known keys that become data. `fields` are further fields of a question, each with its key in a
     case. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields.
@@ -151,6 +154,7 @@ class FormatTable:
     signs: tuple[FormatSign, ...]
     against: tuple[FormatSign, ...]
     not_this: tuple[ForeignShape, ...]
+    alone: tuple[str, ...]
     root_data: tuple[str, ...]
     root_parts: Mapping[str, tuple[str, ...]]
     id: str
@@ -281,6 +285,7 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
         signs=tuple(map(_parse_sign, value["signs"])),
         against=tuple(map(_parse_sign, value.get("against", ()))),
         not_this=tuple(map(_parse_shape, value.get("not_this", ()))),
+        alone=tuple(value.get("alone", ())),
         root_data=tuple(root.get("data", ())),
         root_parts={path: tuple(keys) for path, keys in root.get("parts", {}).items()},
         id=case.get("id", "id"),

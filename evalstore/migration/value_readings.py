@@ -35,6 +35,7 @@ _BANS = re.compile(
     r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|"
     r"[a-z]Not[A-Z]"
 )
+_EXTENSIONS = ("x-", "x_", ".", "_")  # how keys begin that no program reads
 _TAKEN_APART = "{} is {} where a list belongs: the legacy grader took each {} by itself"
 _EMPTY = "{} has an empty text, which is in every answer"
 _HIDDEN = "{} hides it: nothing in it is asked"
@@ -61,8 +62,13 @@ def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]
     for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():
         for pointer, holder in _find_holders(value, path.split("/") if path else ()):
             for key in holder:
-                if key not in known:
+                if key not in known and not (not path and _is_extension(key)):
                     yield note_unknown_key((*pointer, key), known)
+
+
+def _is_extension(key: Any) -> bool:
+    """Whether a key of the root is there for people, or for an anchor of YAML."""
+    return isinstance(key, str) and key.startswith(_EXTENSIONS)
 
 
 def _find_holders(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_legacy_yaml, read_yaml
-from evalstore.migration import MigrationOutcome, migrate
+from evalstore.migration import MigrationOutcome, export, migrate
+from evalstore.migration.glob_walk import list_matches
 from evalstore.report import render
 from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.rows import each
@@ -253,6 +254,88 @@ def test_files_of_a_pattern_are_numbered_from_the_last_name_to_the_first(tmp_pat
     (dataset,) = (tmp_path / "store/datasets").iterdir()
     asked = [question["input"] for question in read_yaml(dataset.read_text("utf-8"), "d").value["questions"]]
     assert asked == ["b/9", "b/10", "a-b/x", "a/y", "a/x"]
+
+
+# Patterns, and what npm's glob 11.1.0 and 13.0.7 list for them below a folder of these files.
+TREE = ["x", "10", "9", "a/y", "a/b/z", "a/b/k", "a/b/e/f", "c/w", "c/v", "c/d/e", "c/d/f", "a-b/q", ".h/s", ".d"]
+MATCHES: list[tuple[str, str]] = [
+    ("*", "x 9 10"),
+    ("**/*", "x 9 10 c/w c/v c/d/f c/d/e a-b/q a/y a/b/z a/b/k a/b/e/f"),
+    ("{c,a}/*", "c/w c/v a/y"),
+    ("{x,10,9}", "x 10 9"),
+    ("{a/*,*}", "a/y x 9 10"),
+    ("*/{v,w,y}", "c/v c/w a/y"),
+    ("**/{v,w,y,x}", "x c/w c/v a/y"),
+    ("{a,{c,a-b}}/*", "a/y c/w c/v a-b/q"),
+    ("**/b/**/*", "a/b/z a/b/k a/b/e/f"),
+    ("a**/*", "a-b/q a/y"),
+    ("[!x]*", "9 10"),
+    ("{9..11}", "9 10"),
+    (".h/*", ".h/s"),
+    ("!(x)", ""),
+]
+
+
+@each(MATCHES)
+def test_a_pattern_lists_files_as_the_program_does(row: tuple[str, str]) -> None:
+    pattern, files = row
+    folders: dict[str, dict[str, bool]] = {}
+    for file in TREE:
+        parts = f"t/{file}.yaml".split("/")
+        for depth, part in enumerate(parts):
+            folders.setdefault("/".join(parts[:depth]), {})[part] = depth + 1 < len(parts)
+    found = list_matches(f"t/{pattern}.yaml", lambda folder: list(folders.get(folder, {}).items()))
+    assert found == [f"t/{file}.yaml" for file in files.split()]
+
+
+def test_a_pattern_of_many_stars_takes_no_time() -> None:
+    assert list_matches("*a" * 60, lambda _: [("a" * 50 + "b", False)]) == []
+    assert len(list_matches("{a,b}" * 30, lambda _: [])) == 0
+
+
+def test_a_folder_with_patterns_results_and_anchors(tmp_path: Path) -> None:
+    """Prompts and tests of patterns, keys for anchors and results come in without a loss, and go back."""
+    config = """\
+description: Sights
+x-mild: &mild {type: not-contains, value: rude}
+prompts: ["prompts/{two,one}.txt"]
+providers: [echo]
+defaultTest: {assert: [*mild]}
+tests: "tests/**/{x,y}*.yaml"
+"""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/promptfooconfig.yaml").write_text(config)
+    for name in ("one", "two"):
+        (tmp_path / "in/prompts").mkdir(exist_ok=True)
+        (tmp_path / f"in/prompts/{name}.txt").write_text(f"{name} {{{{ city }}}}")
+    for name in ("x", "deep/y", "deep/z"):
+        _write(tmp_path / f"in/tests/{name}.yaml", [{"vars": {"city": name}}])
+    _write(tmp_path / "in/results.json", TOOLS["results of promptfoo"][0])
+    report = migrate([tmp_path / "in"], into=tmp_path / "store")
+    assert {entry.outcome for entry in report.entries} == {MigrationOutcome.MIGRATED}
+    assert [source.file for source in report.skipped] == ["in/results.json"]
+    dataset = read_yaml((tmp_path / "store/datasets/sights.yaml").read_text("utf-8"), "d").value
+    assert [question["input"] for question in dataset["questions"]] == ["two x", "two deep/y"]
+    given = export(to="promptfoo", store=tmp_path / "store").files
+    assert {file.file.rpartition("in/")[2] for file in given} == {
+        "promptfooconfig.yaml", "tests/x.yaml", "tests/deep/y.yaml", "tests/deep/z.yaml",  # the last is a list by itself
+    }  # fmt: skip
+
+
+def test_what_all_tests_share_is_a_suite_by_itself(tmp_path: Path) -> None:
+    shared = {"assert": [{"type": "contains", "value": "{{env.WORD}}"}, {"type": "contains", "value": "a"}]}
+    config = {"prompts": ["Say {{env.WORD}}"], "providers": ["echo"], "defaultTest": shared}
+    path = _write(tmp_path / "in/promptfooconfig.yaml", config)
+    for chosen in (None, "promptfoo"):
+        report = migrate([path], into=tmp_path / "store", format=chosen)
+        (entry, aside) = report.entries
+        assert entry.outcome is MigrationOutcome.LOSSY
+        assert any("says what {{env.WORD}} is" in remark for remark in entry.remarks)
+        assert "nobody can say here what env.WORD is" in aside.reason
+    nothing = migrate(
+        [_write(tmp_path / "in/a.json", {"providers": ["echo"]})], into=tmp_path / "s", format="promptfoo"
+    )
+    assert "it has no tests" in nothing.entries[0].reason
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -45,6 +46,7 @@ from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_unknown_keys
 from evalstore.model import Kind
+from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 __all__ = ["COMPANIONS", "WHOLE", "read"]
 
@@ -61,6 +63,8 @@ _DIFFER = (
     "which one graded it"
 )
 _PROMPTS = "the program asks every prompt; the question holds the first"
+_ENV = re.compile(r"\{\{[^{}]*\benv\b[^{}]*\}\}")
+_UNFILLED = "the environment of the program says what {} is: the question has it unfilled"
 _NO_PROMPT = "nothing here says what is asked: the input is its variables"
 
 
@@ -146,7 +150,7 @@ def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Release
 
 
 def _read_suite(suite: _ReleaseSuite) -> Extraction:
-    prompts = find_prompts(suite.root.get("prompts"), suite.load)
+    prompts = find_prompts(suite.root.get("prompts"), suite.load, suite.legacy.list_companions)
     found = [_read_test(test, number, suite, prompts) for number, test in enumerate(suite.tests)]
     cases = tuple(one.case for one in found)
     if not isinstance(suite.legacy.document.value, dict):  # a list of tests by itself
@@ -312,6 +316,8 @@ def _build_question(
         },
     }
     said = [*([_PROMPTS] if prompts.has_more else []), *([] if asked else [_NO_PROMPT])]
+    if "env" not in variables and (place := _ENV.search(asked)):
+        said.append(_UNFILLED.format(make_excerpt(place[0], SHORT_EXCERPT)))
     return {key: encode_value(item) for key, item in question.items() if item != {}}, (
         *remarks,
         *said,

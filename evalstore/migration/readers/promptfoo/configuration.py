@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.extraction import MigrationNote
+from evalstore.migration.glob_walk import has_pattern
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.promptfoo.csv_tests import TableError, read_table, read_table_test
 from evalstore.text import SHORT_EXCERPT, make_excerpt
@@ -113,8 +113,7 @@ class TestFinder:
         for pointer, item in found:
             path = item.get("path") if isinstance(item, dict) else item
             if isinstance(path, str):
-                # The program reads the files of a pattern from the last name to the first.
-                for one in sorted(self.list_files(path), key=_split_path, reverse=True) or [path]:
+                for one in self.list_files(path) or [path]:
                     yield from self._read_file(one, pointer)
             elif isinstance(item, dict):
                 yield TestPlace(item, pointer, document)
@@ -123,7 +122,8 @@ class TestFinder:
 
     def _read_file(self, path: str, at: Pointer) -> Iterator[TestPlace]:
         name = path.removeprefix(_FILE)
-        document = self.load(path) if name.endswith((*_LISTS, ".csv")) and "*" not in name else None
+        is_known = name.endswith((*_LISTS, ".csv")) and not has_pattern(name)
+        document = self.load(path) if is_known else None
         if document is None:
             self._note(
                 at, f"the tests of {make_excerpt(name, SHORT_EXCERPT)} cannot be read from here"
@@ -178,10 +178,6 @@ def list_types(part: TestPlace) -> Iterator[str]:
         if isinstance(type_, str):
             yield type_.removeprefix("not-")
         yield from list_types(place)
-
-
-def _split_path(path: str) -> tuple[str, ...]:
-    return PurePosixPath(path).parts
 
 
 def _list_values(value: Any) -> list[Any]:
