@@ -101,6 +101,7 @@ class _Effects(NamedTuple):
     edits: int = 40
     checks: int = 32
     languages: int = 12
+    assembled_languages: int = 8  # whose combinations are listed
     ways: int = 30_000  # to answer, of one comparison: well under half a second
     goals: int = 24  # answers that move and are kept
     search_steps: int = 80_000  # of one search

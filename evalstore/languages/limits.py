@@ -29,6 +29,7 @@ class _Patterns(NamedTuple):
     compared: int = 1_000
     # Characters of all phrases: the graph of more would take more steps than there are.
     phrases: int = 20_000
+    likely_texts: int = 24  # of a language, and of each part of it
 
 
 class _Schemas(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -9,6 +11,8 @@ import pytest
 import regex
 
 from evalstore.budget import SharedBudget
+from evalstore.diff.answers.text_scores import TextScore, is_in_all
+from evalstore.diff.effects.assembled_texts import TextAssembly, TextGrader
 from evalstore.languages.pattern_comparison import (
     Expression,
     RegexTree,
@@ -39,6 +43,37 @@ def test_every_combination_has_its_shortest_text() -> None:
         (True, True, False): "foo",
         (True, True, True): "FOO",
     }
+
+
+@pytest.mark.parametrize(
+    "phrases",
+    [
+        [["cache tag", "max-age"], ["kill switch 9"], ["out of date 9"]],
+        [["foo"], ["foo", "bar"], ["qux"]],
+        [["foo", "bar"], ["foo"], ["FOO"]],
+        [["xay"], ["a"]],
+    ],
+)
+def test_texts_are_put_together_of_the_combinations_that_a_search_finds(phrases: list[list[str]]) -> None:
+    cased = [all(map(str.isupper, some)) for some in phrases]
+    languages = [build(some, case_sensitive=case) for some, case in zip(phrases, cased, strict=True)]
+    graders = [
+        TextGrader(TextScore((language,), is_in_all), (place,), partial(_holds_any, phrases[place], cased[place]))
+        for place, language in enumerate(languages)
+    ]
+    found, table = find_memberships(languages, SharedBudget(STEPS)), TextAssembly(languages, graders).assemble()
+    # That one phrase is within another is no matter of the lists: there, a search has to tell.
+    assert (table is None) == any("xay" in some for some in phrases)
+    if table:
+        assert table.texts.keys() == found.texts.keys()
+        assert all(
+            tuple(grader.grade(text) == 1 for grader in graders) == members for members, text in table.texts.items()
+        )
+        assert sum(map(len, table.texts.values())) == sum(map(len, found.texts.values()))
+
+
+def _holds_any(phrases: list[str], case: bool, text: str) -> Fraction:  # noqa: FBT001  # of a partial
+    return Fraction(any(phrase in (text if case else text.lower()) for phrase in phrases))
 
 
 def test_what_can_be_typed_is_preferred_to_what_is_shorter() -> None:

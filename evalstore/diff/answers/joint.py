@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, partial
 from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +31,7 @@ from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.identity_cache import IdentityCache
 from evalstore.languages import pattern_comparison  # its names are imported where it is used
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
@@ -48,6 +49,8 @@ States = tuple[RubricState, RubricState]
 _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
+# The checks that follow from the text alone, by the `id()` of the check.
+TextScores = Mapping[int, TextScore]
 # The checks that are one variable.
 _Variables = Mapping[_Key, list[CheckState]]
 _ZERO = Fraction(0)
@@ -83,6 +86,17 @@ class TextWay(NamedTuple):
     answers: Mapping[_Key, RawAnswer]
 
 
+class KnownTexts(NamedTuple):
+    """What is known of texts: checks by their languages, and these by place in a complete table.
+
+    Of a check with another language nothing is known.
+    """
+
+    scores: TextScores
+    places: Mapping[RegexTree, int]
+    table: MembershipTable
+
+
 @dataclass(frozen=True, slots=True)
 class JointAnswers:
     """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
@@ -111,44 +125,57 @@ class JointAnswers:
             fitting = [_select_fitting(ways, text.visible) for ways in self.free_ways.values()]
             for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
-                yield from self._build_answer(text, free, graders)
+                if answer := self._build_answer(text, free, graders):
+                    yield answer
 
     def list_distinct(self) -> Iterator[JointAnswer]:
         """Yield the ways to answer, one of those that differ only in which like check says what."""
         graders = self._list_graders()
-        numbers: dict[object, int] = {}
+        # A longer output is answered in fewer ways, and most texts are answered in all.
+        lengths = sorted({most for ways in self.free_ways.values() for most in ways.values()})
+        list_free = cache(partial(self._list_free, graders))
         for text in self.text_ways:
-            ways: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {(): {}}
-            for keys, group in self.free_ways.items():
-                longer: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {}
-                for answers in _select_fitting(group, text.visible):
-                    added = dict(zip(keys, answers, strict=True))
-                    found = self._list_parts(added, graders)
-                    parts = [numbers.setdefault(part, len(numbers)) for part in found]
-                    for known, free in ways.items():
-                        longer.setdefault(tuple(sorted((*known, *parts))), {**free, **added})
-                ways = longer
-            for free in ways.values():
-                yield from self._build_answer(text, free, graders)
+            length = next((length for length in lengths if length >= text.visible), text.visible)
+            for free in list_free(length):
+                if answer := self._build_answer(text, free, graders):
+                    yield answer
+
+    def _list_free(
+        self, graders: tuple[_Graders, _Graders], visible: int
+    ) -> list[Mapping[_Key, RawAnswer]]:
+        """Return the distinct ways to answer what does not follow from the text."""
+        ways: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {(): {}}
+        numbers: dict[object, int] = {}
+        for keys, group in self.free_ways.items():
+            longer: dict[tuple[int, ...], Mapping[_Key, RawAnswer]] = {}
+            for answers in _select_fitting(group, visible):
+                added = dict(zip(keys, answers, strict=True))
+                found = self._list_parts(added, graders)
+                parts = [numbers.setdefault(part, len(numbers)) for part in found]
+                for known, free in ways.items():
+                    longer.setdefault(tuple(sorted((*known, *parts))), {**free, **added})
+            ways = longer
+        return [*ways.values()]
 
     def _list_graders(self) -> tuple[_Graders, _Graders]:
-        # A check gives the same few raw answers again and again.
+        # A check gives the same few raw answers, the very objects, again and again.
         sides: list[_Graders] = []
         for state in self.states:
-            graders = [lru_cache(None)(check.grade_answer) for check in state.checks]
+            graders = [IdentityCache(check.grade_answer).find for check in state.checks]
             numbers = [self.numbers[id(check)] for check in state.checks]
             sides.append([*zip(state.checks, graders, numbers, strict=True)])
         return sides[0], sides[1]
 
     def _build_answer(
         self, text: TextWay, free: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
-    ) -> Iterator[JointAnswer]:
-        """Yield what all checks answer; nothing where no output can be answered like that."""
+    ) -> JointAnswer | None:
+        """Return what all checks answer; None where no output can be answered like that."""
         answers = {**text.answers, **free}
         reasons = [answers[key].unscored for key in self.missing_together]
-        if len({reason is UnscoredReason.MISSING for reason in reasons}) <= 1:
-            old, new = (tuple(grade(answers[key]) for _, grade, key in side) for side in graders)
-            yield JointAnswer(old, new, text.text, free)
+        if len({reason is UnscoredReason.MISSING for reason in reasons}) > 1:
+            return None
+        old, new = (tuple([grade(answers[key]) for _, grade, key in side]) for side in graders)
+        return JointAnswer(old, new, text.text, free)
 
     def _list_parts(
         self, answers: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
@@ -179,43 +206,39 @@ def _select_fitting(
 def list_joint_answers(
     states: States,
     numbers: VariableNumbers,
-    languages: Sequence[RegexTree],
-    table: MembershipTable,
+    known: KnownTexts,
     load: ArtifactLoader | None,
 ) -> JointAnswers | None:
     """Return what both rubrics can answer together; None where the ways are too many.
 
-    `table` is complete and over the `languages`; a check whose languages are not among them is a
-    free variable. `load` reads the judges that are asked.
+    A check whose languages are not among the `known` ones is a free variable. `load` reads the
+    judges that are asked.
     """
     checks = _list_variables(states, numbers)
-    places = {language: place for place, language in enumerate(languages)}
-    texts = dict(_iterate_text_scores(checks, places))
+    texts = dict(_iterate_text_scores(checks, known))
     free = {key: users for key, users in checks.items() if key not in texts}
     scores = _list_scores(free, states, numbers, load)
     free_ways = _list_free_ways(free, states, scores)
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
-    if len(table.texts) << len(erring) > PROOFS.ways:
+    if len(known.table.texts) << len(erring) > PROOFS.ways:
         return None
     answers = JointAnswers(
         states,
         not all(scores.values()),
         numbers,
-        tuple(_list_text_ways(texts, erring, places, table)),
+        tuple(_list_text_ways(texts, erring, known)),
         free_ways,
         frozenset(key for key, users in free.items() if _needs_calls(users[0])),
     )
     return answers if answers.count <= PROOFS.ways else None
 
 
-def _iterate_text_scores(
-    checks: _Variables, places: Mapping[RegexTree, int]
-) -> Iterator[tuple[_Key, TextScore]]:
+def _iterate_text_scores(checks: _Variables, known: KnownTexts) -> Iterator[tuple[_Key, TextScore]]:
     """Yield the variables that follow from the text alone, if all their languages are searched."""
     for key, (check, *_) in checks.items():
-        score = read_text_check(check)
-        if score and all(language in places for language in score.languages):
+        score = known.scores.get(id(check))
+        if score and all(language in known.places for language in score.languages):
             yield key, score
 
 
@@ -311,28 +334,27 @@ def _list_variables(states: States, numbers: VariableNumbers) -> _Variables:
     return variables
 
 
-def read_text_check(check: CheckState) -> TextScore | None:
-    """Return a check as a function of the text; None for one that may have nothing to grade."""
-    return None if check.may_miss else read_text_score(check)
+def read_text_scores(states: Iterable[RubricState]) -> TextScores:
+    """Return each check that is a function of the text: none that may have nothing to grade."""
+    checks = {id(check): check for state in states for check in state.checks if not check.may_miss}
+    scores = {number: read_text_score(check) for number, check in checks.items()}
+    return {number: score for number, score in scores.items() if score}
 
 
 def _list_text_ways(
-    texts: Mapping[_Key, TextScore],
-    erring: Sequence[_Key],
-    places: Mapping[RegexTree, int],
-    table: MembershipTable,
+    texts: Mapping[_Key, TextScore], erring: Sequence[_Key], known: KnownTexts
 ) -> Iterator[TextWay]:
-    counts = {
-        place: pattern_comparison.count_visible(language) for language, place in places.items()
-    }
-    ways: dict[tuple[RawAnswer, ...], TextWay] = {}
-    for members, text in table.texts.items():
-        visible = max((count for place, count in counts.items() if members[place]), default=0)
-        known: dict[_Key, RawAnswer] = {}
-        for key, score in texts.items():
-            known[key] = RawAnswer(score.compute(_select(score, members, places)))
-        way = ways.setdefault(tuple(known.values()), TextWay(text, visible, known))
-        ways[tuple(known.values())] = way._replace(visible=min(visible, way.visible))
+    counts = [*map(pattern_comparison.count_visible, known.places)]
+    answerers = {key: _make_answerer(score, known.places) for key, score in texts.items()}
+    ways: dict[tuple[int, ...], TextWay] = {}
+    for members, text in known.table.texts.items():
+        visible = max(
+            (count for count, found in zip(counts, members, strict=True) if found), default=0
+        )
+        answers = {key: answer(members) for key, answer in answerers.items()}
+        alike = tuple(map(id, answers.values()))
+        way = ways.setdefault(alike, TextWay(text, visible, answers))
+        ways[alike] = way._replace(visible=min(visible, way.visible))
     for way in ways.values():
         yield way
         for lost in list(product((False, True), repeat=len(erring)))[1:]:
@@ -340,8 +362,19 @@ def _list_text_ways(
             yield way._replace(text=None, answers={**way.answers, **errors})
 
 
-def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, int]) -> Membership:
-    return tuple(members[places[language]] for language in score.languages)
+def _make_answerer(
+    score: TextScore, places: Mapping[RegexTree, int]
+) -> Callable[[Membership], RawAnswer]:
+    """Return what a check answers to the texts of some languages; equal answers are one object."""
+    mine = [places[language] for language in score.languages]
+    answers: dict[Fraction, RawAnswer] = {}
+
+    @cache
+    def answer(found: Membership) -> RawAnswer:
+        computed = score.compute(found)
+        return answers.setdefault(computed, RawAnswer(computed))
+
+    return lambda members: answer(tuple(members[place] for place in mine))
 
 
 def _list_free_answers(

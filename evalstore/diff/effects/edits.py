@@ -9,11 +9,13 @@ from fractions import Fraction
 from evalstore.budget import SharedBudget
 from evalstore.diff.answers.joint import (
     States,
+    TextScores,
     VariableNumbers,
     drop_unchanged,
     list_joint_answers,
     measure_part,
     number_variables,
+    read_text_scores,
 )
 from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, RubricEffect
 from evalstore.diff.direction import (
@@ -21,7 +23,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.effects.rubric_effect import find_effect
 from evalstore.diff.effects.scoring_edits import list_scoring_edits
-from evalstore.diff.effects.text_search import make_empty_table, search_changed_texts, search_texts
+from evalstore.diff.effects.text_search import know_no_text, search_changed_texts, search_texts
 from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import RubricState
@@ -67,25 +69,30 @@ def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[R
     """Return what each edit does, given the rubric before and after; None where it is too much."""
     states = [state for pair in pairs for state in pair]
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
+    scores = read_text_scores(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):
-        return [_prove_no_effect(pair, numbers, budget, load) for pair in pairs]
-    common = search_texts(numbers, states, budget)
+        return [_prove_no_effect(pair, numbers, scores, budget, load) for pair in pairs]
+    common = search_texts(states, numbers, scores, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
-        languages, table = common or search_changed_texts(pair, numbers, budget)
-        answers = list_joint_answers(pair, numbers, languages, table, load)
+        known = common or search_changed_texts(pair, numbers, scores, budget)
+        answers = list_joint_answers(pair, numbers, known, load)
         fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
         effects.append(
             find_effect(answers)
             if answers and fits
-            else _prove_no_effect(pair, numbers, budget, load)
+            else _prove_no_effect(pair, numbers, scores, budget, load)
         )
     return effects
 
 
 def _prove_no_effect(
-    pair: States, numbers: VariableNumbers, budget: SharedBudget, load: ArtifactLoader | None
+    pair: States,
+    numbers: VariableNumbers,
+    scores: TextScores,
+    budget: SharedBudget,
+    load: ArtifactLoader | None,
 ) -> RubricEffect | None:
     """Return the effect of an edit that moves nothing, by the checks it changes; else None.
 
@@ -100,8 +107,8 @@ def _prove_no_effect(
         len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
     ):
         return None  # that is what was looked at
-    languages, table = search_texts(numbers, changed, budget) or ((), make_empty_table())
-    answers = list_joint_answers(changed, numbers, languages, table, load)
+    known = search_texts(changed, numbers, scores, budget) or know_no_text(scores)
+    answers = list_joint_answers(changed, numbers, known, load)
     if answers is None or answers.count > PROOFS.ways:
         return None
     for answer in answers.list_distinct():

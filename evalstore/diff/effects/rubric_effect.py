@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -41,20 +41,36 @@ class _Outcome(NamedTuple):
     verdict: Verdict
 
 
+# The `id()`s of an outcome before and of one after: exact fractions hash slowly.
+_PairKey = tuple[int, int]
+
+
 def find_effect(answers: JointAnswers) -> RubricEffect:
     """Return what an edit does, given all that the checks before and after it can answer."""
     before, after = map(_Combiner, answers.states)
-    extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
+    pairs: dict[_PairKey, tuple[_Outcome, _Outcome]] = {}
+    scored, texts = set[_PairKey](), dict[str, set[_PairKey]]()
     for answer in answers.list_distinct():
         old, new = before.combine(answer.old), after.combine(answer.new)
-        extent.add(old, new)
+        key = id(old), id(new)
+        pairs[key] = old, new
         results = (*answer.old, *answer.new)
         if all(result.score is not None for result in results):
-            scored.add(old, new)
+            scored.add(key)
         # No text that can be shown makes a check err; a check of calls has nothing to grade
         # wherever none are recorded.
         if answer.text is not None and not has_failed_check(results):
-            texts.setdefault(answer.text, _Extent()).add(old, new)
+            texts.setdefault(answer.text, set()).add(key)
+
+    @cache
+    def measure(keys: frozenset[_PairKey]) -> _Extent:
+        extent = _Extent()
+        for key in keys:
+            extent.add(*pairs[key])
+        return extent
+
+    extent = measure(frozenset(pairs))
+    by_text = {text: measure(frozenset(keys)) for text, keys in texts.items()}
     scores, verdicts = extent.directions
     by_score = [not state.needs_all for state in answers.states]
     if answers.continuous and any(by_score) and not all(by_score):
@@ -72,9 +88,9 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         direction=scores,
         verdict_direction=verdicts,
         max_shift=extent.shift,
-        max_shift_scored=scored.shift,
+        max_shift_scored=measure(frozenset(scored)).shift,
         ways=answers.count,
-        texts={text: one.least_shift for text, one in texts.items() if one.moves},
+        texts={text: one.least_shift for text, one in by_text.items() if one.moves},
         list_goals=partial(_list_goals, answers),
     )
 
@@ -185,12 +201,13 @@ class _Extent:
 
 @dataclass(slots=True)
 class _Combiner:
-    """Combines results as scoring does, equal sets once.
+    """Combines results as scoring does, equal sets once; equal outcomes are one object.
 
     The order of the checks does not count.
     """
 
     state: RubricState
+    distinct: dict[_Outcome, _Outcome] = field(default_factory=dict)
     outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
     parts: dict[object, int] = field(default_factory=dict)
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -201,7 +218,8 @@ class _Combiner:
             from evalstore.checks import combine_results
 
             combined = combine_results(self.state.to_scoring(), results)
-            self.outcomes[key] = _Outcome(combined.score, combined.verdict)
+            outcome = _Outcome(combined.score, combined.verdict)
+            self.outcomes[key] = self.distinct.setdefault(outcome, outcome)
         return self.outcomes[key]
 
     def _number_part(self, placed: tuple[int, CheckResult]) -> int:

@@ -1,8 +1,11 @@
-"""Searches the texts that tell the checks of a rubric apart, and holds each against the scorer."""
+"""Finds the texts that tell the checks of a rubric apart, and holds each against the scorer.
+
+They are put together where that shows every combination there can be, and else searched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -11,12 +14,8 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from evalstore.budget import SharedBudget
-from evalstore.diff.answers.joint import (
-    States,
-    VariableNumbers,
-    read_text_check,
-)
-from evalstore.diff.answers.text_scores import TextScore
+from evalstore.diff.answers.joint import KnownTexts, States, TextScores, VariableNumbers
+from evalstore.diff.effects.assembled_texts import TextAssembly, TextGrader
 from evalstore.diff.limits import EFFECTS
 from evalstore.diff.rubric_state import CheckState, RubricState
 
@@ -31,46 +30,55 @@ if TYPE_CHECKING:
 
 
 def search_changed_texts(
-    pair: States, numbers: VariableNumbers, budget: SharedBudget
-) -> tuple[_Languages, MembershipTable]:
+    pair: States, numbers: VariableNumbers, scores: TextScores, budget: SharedBudget
+) -> KnownTexts:
     """Return the texts that tell the checks on one side only apart; none if they are too many."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in pair)
     changed = []
     for state in pair:
         checks = tuple(check for check in state.checks if numbers[id(check)] in old ^ new)
         changed.append(replace(state, checks=checks))
-    return search_texts(numbers, changed, budget) or ((), make_empty_table())
+    return search_texts(changed, numbers, scores, budget) or know_no_text(scores)
 
 
-def make_empty_table() -> MembershipTable:
-    """Return the table where no text is read: one combination, of nothing."""
-    return pattern_comparison.MembershipTable({(): ""}, is_complete=True)
+def know_no_text(scores: TextScores) -> KnownTexts:
+    """Return what is known where no text is read: one combination, of nothing."""
+    return KnownTexts(scores, {}, pattern_comparison.MembershipTable({(): ""}, is_complete=True))
 
 
 def search_texts(
-    numbers: VariableNumbers, states: Sequence[RubricState], budget: SharedBudget
-) -> tuple[_Languages, MembershipTable] | None:
+    states: Sequence[RubricState],
+    numbers: VariableNumbers,
+    scores: TextScores,
+    budget: SharedBudget,
+) -> KnownTexts | None:
     """Return the combinations that texts have; None if not all are found or confirmed."""
     checks = {numbers[id(check)]: check for state in states for check in state.checks}
-    scores = {
-        number: score for number, check in checks.items() if (score := read_text_check(check))
-    }
-    languages = tuple(
-        dict.fromkeys(language for score in scores.values() for language in score.languages)
-    )
+    read = [(check, score) for check in checks.values() if (score := scores.get(id(check)))]
+    languages = tuple(dict.fromkeys(language for _, score in read for language in score.languages))
     if not languages:
-        return (), make_empty_table()
+        return know_no_text(scores)
     if len(languages) > EFFECTS.languages:
         return None
+    places = {language: place for place, language in enumerate(languages)}
+    graders = [
+        TextGrader(
+            score,
+            tuple(places[language] for language in score.languages),
+            _prepare_grading(check),
+        )
+        for check, score in read
+    ]
+    if len(languages) <= EFFECTS.assembled_languages and (
+        assembled := TextAssembly(languages, graders).assemble()
+    ):
+        return KnownTexts(scores, places, assembled)
     table, spent = _find_memberships(languages, min(EFFECTS.search_steps, budget.left))
     budget.left -= spent
     if table is None:
         return None
-    places = {language: place for place, language in enumerate(languages)}
-    confirmed = all(
-        _is_confirmed(checks[number], score, places, table) for number, score in scores.items()
-    )
-    return (languages, table) if table.is_complete and confirmed else None
+    confirmed = all(_is_confirmed(grader, table) for grader in graders)
+    return KnownTexts(scores, places, table) if table.is_complete and confirmed else None
 
 
 @lru_cache(maxsize=64)
@@ -83,17 +91,15 @@ def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTabl
         return None, search.spent
 
 
-def _is_confirmed(
-    check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable
-) -> bool:
+def _is_confirmed(grader: TextGrader, table: MembershipTable) -> bool:
     """Whether the scorer gives every text the score that its languages say."""
-    mine = [places[language] for language in score.languages]
-    said = (score.compute(tuple(members[place] for place in mine)) for members in table.texts)
-    return all(starmap(eq, zip(said, _grade_texts(check, table), strict=True)))
+    said = map(grader.compute, table.texts)
+    return all(starmap(eq, zip(said, map(grader.grade, table.texts.values()), strict=True)))
 
 
-def _grade_texts(check: CheckState, table: MembershipTable) -> Iterator[Fraction | None]:
+def _prepare_grading(check: CheckState) -> Callable[[str], Fraction | None]:
+    """Return the score of a check, before it is turned round, as a function of the text."""
     from evalstore.checks import prepare_check
 
     grade = prepare_check(replace(check, negate=False).to_check())
-    return (grade(Sample(Output(text))).score for text in table.texts.values())
+    return lru_cache(None)(lambda text: grade(Sample(Output(text))).score)

@@ -75,6 +75,12 @@ if TYPE_CHECKING:
         MembershipTable,
         find_memberships,
     )
+    from evalstore.languages.pattern_comparison.shapes import (
+        is_included,
+        list_likely_texts,
+        rank_chars,
+        rank_text,
+    )
     from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
 
 __all__ = [
@@ -96,6 +102,10 @@ __all__ = [
     "count_visible",
     "find_memberships",
     "find_step_limit",
+    "is_included",
+    "list_likely_texts",
+    "rank_chars",
+    "rank_text",
 ]
 
 # An edit that touches no pattern needs none of this.
@@ -115,6 +125,7 @@ __getattr__ = import_lazily(
             *("build_phrase_language", "build_words_language", "count_visible"),
         ),
         ".memberships": ("Membership", "MembershipTable", "find_memberships"),
+        ".shapes": ("is_included", "list_likely_texts", "rank_chars", "rank_text"),
         "evalstore.languages.patterns.syntax_tree": ("RegexTree", "UndecidedError"),
     },
 )
