@@ -172,8 +172,7 @@ def find_kept_moves(
 ) -> tuple[MovedReference, ...]:
     """Return the references of a release and its working file that mean another version now."""
     store = finder.store
-    files = read_working_files(store, [parse_ref(f"{name}@worktree")])
-    if not any(scan_working_file(store, ref, data).floating for ref, data in files):
+    if not _is_floating(store, name):
         return ()
     refs = f"{base.name}@{base.version}", f"{name}@worktree"
     then, now = (read_references(store, store.resolve(ref), name).references for ref in refs)
@@ -183,10 +182,19 @@ def find_kept_moves(
     )
 
 
+def _is_floating(store: ArtifactStore, name: str) -> bool:
+    """Whether a working file has a reference that a later release can change."""
+    files = read_working_files(store, [parse_ref(f"{name}@worktree")])
+    return any(scan_working_file(store, ref, data).floating for ref, data in files)
+
+
 def describe_moved_references(
     store: ArtifactStore, old: Resolved, new: Resolved, settings: ComparisonSettings
 ) -> tuple[str, ...]:
     """Say which floating references of a release and its working file mean another version now."""
+    # Most files have no such reference, and need no list of all releases.
+    if not _is_floating(store, new.name):
+        return ()
     releases = store.group_releases()
     base = next(release for release in releases[old.name] if release.tag == old.tag)
     try:
