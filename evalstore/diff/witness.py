@@ -39,7 +39,8 @@ from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
-from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
+from evalstore.identity_cache import IdentityCache
+from evalstore.model import CheckResult, Output, RubricResult, Sample, Scoring, UnscoredReason
 from evalstore.model.measures import NO_MEASURES
 from evalstore.text import list_odd_letters
 
@@ -81,6 +82,9 @@ class Replay:
     _limit: int = EVIDENCE.steps
     _prepared: dict[int, _PreparedCheck] = field(default_factory=dict)
     _inner: dict[tuple[str, str, str], RubricState | None] = field(default_factory=dict)
+    _scorings: IdentityCache[Scoring] = field(
+        default_factory=lambda: IdentityCache(RubricState.to_scoring)
+    )
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
         """Return the most telling output found that moves under this one edit."""
@@ -365,9 +369,8 @@ class Replay:
         from evalstore.checks import combine_results
 
         self._spend(EVIDENCE.combining * len(state.checks))
-        return combine_results(
-            state.to_scoring(), [self._answer(check, sample, judged) for check in state.checks]
-        )
+        results = [self._answer(check, sample, judged) for check in state.checks]
+        return combine_results(self._scorings.find(state), results)
 
     def _answer(self, check: CheckState, sample: Sample, judged: Judgements) -> CheckResult:
         if _names_judges(check):

@@ -25,7 +25,7 @@ from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import EFFECTS
 from evalstore.diff.rubric_state import RubricState
-from evalstore.model import CheckResult, UnscoredReason, Verdict, has_failed_check
+from evalstore.model import CheckResult, Scoring, UnscoredReason, Verdict
 
 _ZERO = Fraction(0)
 # How far from a bar a judge's score is that is just below or above it.
@@ -54,12 +54,13 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         old, new = before.combine(answer.old), after.combine(answer.new)
         key = id(old), id(new)
         pairs[key] = old, new
-        results = (*answer.old, *answer.new)
-        if all(result.score is not None for result in results):
+        if answer.text is None:
+            continue  # a check errs, which no text that can be shown makes it do
+        reasons = {raw.unscored for raw in answer.free.values()}
+        if reasons <= {None}:
             scored.add(key)
-        # No text that can be shown makes a check err; a check of calls has nothing to grade
-        # wherever none are recorded.
-        if answer.text is not None and not has_failed_check(results):
+        # A check of calls has nothing to grade wherever none are recorded.
+        if _ERROR not in reasons:
             texts.setdefault(answer.text, set()).add(key)
 
     @cache
@@ -207,17 +208,21 @@ class _Combiner:
     """
 
     state: RubricState
+    scoring: Scoring = field(init=False)
     distinct: dict[_Outcome, _Outcome] = field(default_factory=dict)
     outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
     parts: dict[object, int] = field(default_factory=dict)
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scoring = self.state.to_scoring()
 
     def combine(self, results: tuple[CheckResult, ...]) -> _Outcome:
         key = tuple(sorted(map(self._number_part, enumerate(results))))
         if key not in self.outcomes:
             from evalstore.checks import combine_results
 
-            combined = combine_results(self.state.to_scoring(), results)
+            combined = combine_results(self.scoring, results)
             outcome = _Outcome(combined.score, combined.verdict)
             self.outcomes[key] = self.distinct.setdefault(outcome, outcome)
         return self.outcomes[key]

@@ -72,6 +72,8 @@ def is_included(one: RegexTree, other: RegexTree) -> bool:
 
 def _list_texts(tree: RegexTree) -> list[str]:
     """Return the first of the texts that a tree asks for."""
+    if isinstance(tree, Atom):
+        return [_find_char(tree)]
     return [*dict.fromkeys(islice(_yield_texts(tree), PATTERNS.likely_texts))]
 
 
@@ -83,7 +85,7 @@ def _yield_texts(tree: RegexTree) -> Iterator[str]:
     elif isinstance(tree, Repetition):
         yield from (text * tree.least for text in _list_texts(tree.body))
     elif isinstance(tree, Atom):
-        yield _find_char(tree)
+        yield from _list_texts(tree)
     else:
         yield ""
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefusedError
-from evalstore.model import Ref, parse_ref
+from evalstore.model import Ref
 from evalstore.places import LEDGER_FOLDER
 from evalstore.progress import Watch
+from evalstore.release.changes.comparison import expect_comparisons
 from evalstore.release.changes.values import ArtifactState, ArtifactStatus
 from evalstore.release.dependencies.working_scan import WorkingScan, scan_working_files
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.repository.objects import find_committed_blobs
-from evalstore.store.resolve import expect_releases
 from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump
@@ -81,9 +81,7 @@ def find_store_changes(
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)
     scan = replace(scan, changed=(*scan.changed, *_find_conflicted(store, refs, scan)))
-    # What changed is about to be held against its last release: git reads these ahead.
-    held = [last[ref.name] for ref in scan.changed if ref.name in last]
-    expect_releases(store, (parse_ref(f"{one.name}@{one.version}") for one in held))
+    expect_comparisons(store, (ref.name for ref in scan.changed), last)
     removed = tuple(
         _find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None)
     )
