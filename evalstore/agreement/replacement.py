@@ -290,7 +290,7 @@ class Replacement:
         if last is None:
             return None, None
         policy, load = read_change_policy(self.store, today, None), make_loader(self.store, new)
-        diff = compare_with_release(self.store, last, new, policy, load=load, detail=Detail.BUMP)
+        diff = compare_with_release(self.store, last, new, policy, load=load, detail=Detail.LEVELS)
         line = [release.version for release in list_line_releases(known, new.artifact)]
         return diff.required_bump, str(find_free_version(last.version, diff.required_bump, line))
 

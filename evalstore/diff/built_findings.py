@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.classify import classify, judge_change
+from evalstore.diff.classify import classify, find_certainty, judge_change
 from evalstore.diff.direction import EITHER, VERDICT_MODES
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import DiffFinding
@@ -51,14 +51,14 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
 
 
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
-    """Return which rule a change belongs to and its level, and nothing else that is looked for."""
+    """Return the rule of a change, its level and how that is known; nothing else is looked for."""
     rule, proof, level = judge_change(change, settings.profile, settings.rule_set)
     finding = DiffFinding(
         *(EITHER, EITHER, None),
         rule=rule.id,
         level=level,
         level_before=level,
-        certainty=proof.certainty if proof else rule.certainty,
+        certainty=find_certainty(change, rule, proof),
         message="",
         reason="",
     )

@@ -102,9 +102,8 @@ def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
     reason = change.decision.reason if change.decision else rule.reason
-    return _make_finding(
-        change, replace(rule, certainty=_find_certainty(change, rule), reason=reason), claim
-    )
+    certainty = find_certainty(change, rule, None)
+    return _make_finding(change, replace(rule, certainty=certainty, reason=reason), claim)
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> DiffFinding:
@@ -186,7 +185,10 @@ def _bound_shift(change: Change, rule: ChangeRule) -> Fraction | None:
     return shift if shift is not None and shift < 1 else None
 
 
-def _find_certainty(change: Change, rule: ChangeRule) -> Certainty:
+def find_certainty(change: Change, rule: ChangeRule, proof: Proof | None) -> Certainty:
+    """Return how its level is known of a change that this rule judges."""
+    if proof:
+        return proof.certainty
     if change.imported_diff is None:
         return change.decision.certainty if change.decision else rule.certainty
     unsure = any(

@@ -177,6 +177,7 @@ class _Comparison:
         # RuledLevel: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
             findings = [build_level_finding(change, self.settings) for change in changes]
+            findings = show_moving_edits(findings, moving)
             findings, total = group_under_combine(changes, findings), _UNKNOWN
         else:
             findings = [build_finding(change, sides, self.settings) for change in changes]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
-from evalstore.model.refs import ArtifactIdentity
+from evalstore.model.refs import ArtifactIdentity, PinType, Ref
 from evalstore.store.repository.git import Git
 from evalstore.versions import Version, find_version
 
@@ -34,6 +34,11 @@ class Release(ArtifactIdentity):
     tag: str
     tag_object: str | None
     commit: str
+
+    @property
+    def ref(self) -> Ref:
+        """The reference that means this release and no other."""
+        return Ref(self.kind, self.id, str(self.version), PinType.EXACT, self.version)
 
 
 class GitTag(NamedTuple):

@@ -127,7 +127,7 @@ class MovedReferenceFinder:
                 resolve(now),
                 policy,
                 load=self.store.read_artifact,
-                detail=Detail.BUMP,
+                detail=Detail.LEVELS,
             ).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # what cannot be compared counts as major

@@ -17,6 +17,7 @@ from evalstore.progress import Watch
 from evalstore.release.dependencies.mentions import Mentions, scan_working_file
 from evalstore.release.dependencies.references import find_working_rows
 from evalstore.store import ArtifactStore, Release
+from evalstore.store.resolve import expect_releases
 from evalstore.store.working_files import is_blob, is_release, read_working_files
 
 
@@ -64,7 +65,10 @@ def scan_working_files(
     for name, (_, path) in rows.items():
         if not _has_blob(store.root, path, rows_blobs[name]):
             same.discard(name)
-    return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
+    changed = tuple(ref for ref in refs if ref.name not in same)
+    # Each is compared with its last release, which git reads ahead.
+    expect_releases(store, [last[ref.name].ref for ref in changed if ref.name in last])
+    return WorkingScan(changed, mentions)
 
 
 def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:

@@ -120,7 +120,7 @@ class BumpContext:
     def is_changed(self, base: Release, resolved: Resolved) -> bool:
         """Whether a working file has a change since a release that needs another one."""
         diff = compare_with_release(
-            self.store, base, resolved, self.policy, load=self.load, detail=Detail.BUMP
+            self.store, base, resolved, self.policy, load=self.load, detail=Detail.LEVELS
         )
         return bool(diff.required_bump)
 
@@ -227,7 +227,7 @@ def plan_step(
             context.policy,
             load=context.load,
             rows=rows,
-            detail=Detail.BUMP,
+            detail=Detail.LEVELS,
         )
         required = max(diff.required_bump, context.find_moved_level(last, resolved.name))
         # Nothing that anyone could notice, and a version that asks for no release.
