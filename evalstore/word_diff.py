@@ -51,11 +51,16 @@ def is_reworded(old: object, new: object) -> bool:
 
 
 def count_common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
-    """Return the length of the common prefix of two sequences."""
-    for at, (one, other) in enumerate(zip(old, new, strict=False)):
-        if one != other:
-            return at
-    return min(len(old), len(new))
+    """Return the length of the common prefix of two sequences of one type."""
+    # By halves, because whole stretches are compared many times as fast as their members.
+    same, most = 0, min(len(old), len(new))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if old[same:middle] == new[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
 
 
 def _find_steps(
@@ -125,16 +130,38 @@ def mark_differences(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
 
 
 def _mark_block(sides: tuple[list[Piece], list[Piece]], old: str, new: str) -> None:
-    words = _WORD.findall(old), _WORD.findall(new)
-    a, b = ([*([""] if text[:1].isspace() else ()), *text.split()] for text in (old, new))
+    """Add the pieces of two blocks; only what stands between their common ends is split."""
+    head = _measure_common_head(old, new)
+    tail = _measure_common_tail(old[head:], new[head:])
+    _add_pieces(sides, (old[:head], new[:head]), is_changed=False)
+    blocks = old[head : len(old) - tail], new[head : len(new) - tail]
+    words = [_WORD.findall(text) for text in blocks]
+    a, b = ([*([""] if text[:1].isspace() else ()), *text.split()] for text in blocks)
     for step, start, end, new_start, new_end in _find_steps(a, b, _FEW_WORDS):
         parts = "".join(words[0][start:end]), "".join(words[1][new_start:new_end])
         _add_pieces(sides, parts, is_changed=step != "equal")
+    _add_pieces(sides, (old[len(old) - tail :], new[len(new) - tail :]), is_changed=False)
+
+
+def _measure_common_head(old: str, new: str) -> int:
+    """Return the length of the words that two texts begin with, but for the last of them."""
+    same = old[: count_common_prefix(old, new)]
+    last = same.rsplit(None, 1)[-1:]  # it may go on, or have other white space behind it
+    return len(same.rstrip()) - len(last[0]) if last else 0
+
+
+def _measure_common_tail(old: str, new: str) -> int:
+    """Return the length of the words that two texts end with, but for the first of them."""
+    same = old[len(old) - count_common_prefix(old[::-1], new[::-1]) :]
+    rest = same.split(None, 1)[1:]
+    return len(rest[0]) if rest else 0
 
 
 def _add_pieces(
     sides: tuple[list[Piece], list[Piece]], texts: Sequence[str], *, is_changed: bool
 ) -> None:
     for side, text in zip(sides, texts, strict=True):
-        if text:
+        if text and side and side[-1].is_changed == is_changed:
+            side[-1] = Piece(side[-1].text + text, is_changed)
+        elif text:
             side.append(Piece(text, is_changed))
