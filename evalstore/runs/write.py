@@ -186,22 +186,33 @@ class DraftFolder:
 def open_drafts(path: Path) -> Iterator[DraftFolder]:
     """Open a folder for new files, without those of killed processes.
 
-    What of its path is not there is made, and removed where the block fails and it is still empty.
+    What of its path is not there is made, and removed at the end if it is empty.
     """
     made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
-    path.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = _open_shared(path)
     try:
         folder = DraftFolder(path, descriptor)
         folder.remove_abandoned()
         yield folder
-    except BaseException:
-        with suppress(OSError):  # something else is in it by now
-            for folder_made in made:
-                folder_made.rmdir()
-        raise
     finally:
+        with suppress(OSError):  # another process writes there, or something is in it
+            if made:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for empty in made:
+                empty.rmdir()
         os.close(descriptor)
+
+
+def _open_shared(path: Path) -> int:
+    """Make a folder and lock it, so that no process that made it, too, removes it meanwhile."""
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with suppress(OSError):  # a file system without locks: nobody removes the folder, either
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # removed between the two
 
 
 @contextmanager

@@ -213,11 +213,19 @@ def test_only_files_of_our_own_making_are_swept(tmp_path: Path, written: Written
     assert (tmp_path / "kept").read_text(encoding="utf-8") == "kept"
 
 
+def test_a_folder_in_which_another_run_is_written_stays(tmp_path: Path) -> None:
+    with write_run(tmp_path / "new", "one"):
+        with write_run(tmp_path / "new", "other"):
+            pass
+        assert (tmp_path / "new").is_dir()
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_file_swept_before_it_was_locked_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept: list[Path] = []
 
     def lose_the_race(file: Any, operation: int) -> None:
-        if not swept:
+        if not swept and operation == fcntl.LOCK_EX:
             swept.extend(tmp_path.iterdir())
             drafts.remove_hidden(f"{swept[0].name}/{UNSEEN_DATA}")
         lock(file, operation)

@@ -137,7 +137,7 @@ def test_more_calls_than_allowed_are_refused_before_the_first(
         "hint: raise --max-calls, or continue with --offline\n"
     )
     assert judge_server.calls == 0
-    assert list((judged / "runs").iterdir()) == []
+    assert not (judged / "runs").exists()
     assert cli(*SCORE, outputs, "--judge-url", judge_server.url, "--max-calls", "8", cwd=judged).code == 0
     assert judge_server.calls == 8
     again = cli(*SCORE, outputs, "--judge-url", judge_server.url, "--max-calls", "0", cwd=judged)
@@ -193,7 +193,7 @@ def test_without_an_endpoint_nothing_is_scored_unless_that_is_wanted(
         "no judge was asked\n"
         "hint: name the endpoint to ask with --judge-url URL or EVALSTORE_JUDGE_URL; --offline scores without\n"
     )
-    assert list((judged / "runs").iterdir()) == []
+    assert not (judged / "runs").exists()
     offline = cli(*SCORE, write(THREE), "--offline", cwd=judged, EVALSTORE_JUDGE_URL=judge_server.url)
     assert (offline.code, judge_server.calls) == (1, 0)
     assert offline.err == (
@@ -330,7 +330,7 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
     assert done.stderr == PLAN + (
         f"error: asking judges needs urllib3 and certifi, which are not installed\nhint: {suggest_install('judge')}\n"
     )
-    assert list((judged / "runs").iterdir()) == []
+    assert not (judged / "runs").exists()
     plain = subprocess.run([*argv[:-2], "--offline"], cwd=judged, capture_output=True, text=True, check=False)
     assert plain.returncode == 1
 
@@ -437,7 +437,7 @@ def test_interrupted_it_says_what_it_has_and_the_same_command_goes_on(
     assert last[0] == "error: interrupted"
     assert last[1].startswith("hint: replies that came: ")
     assert last[1].endswith(" of 60; they are kept, and the same command asks for the rest")
-    assert list((judged / "runs").iterdir()) == []
+    assert not (judged / "runs").exists()
     time.sleep(2 * judge_server.delay)
     had, asked = kept(cache), judge_server.calls
     assert int(last[1].split()[4]) <= had
