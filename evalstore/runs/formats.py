@@ -387,6 +387,7 @@ FORMATS = (
         files=".json",
         has_verdicts=True,
         migrates="openai_evals",
+        read_facts=hosted_evals.read_page_facts,
         score_note=_MEAN_OF_METRICS,
     ),
     FileFormat(

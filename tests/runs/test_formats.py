@@ -587,6 +587,13 @@ def test_nan_where_no_output_is_matters_to_nobody(file: str, tmp_path: Path) -> 
     assert [one.row.score for one in open_record(path, SeriesFilter())[1]] == [1, 0]
 
 
+@pytest.mark.parametrize("has_more", [True, False])
+def test_a_page_of_a_longer_list_is_not_the_whole_run(has_more: bool, tmp_path: Path, cli: Cli) -> None:  # noqa: FBT001
+    path = tmp_path / "page.json"
+    path.write_text(json.dumps({"object": "list", "data": [hosted_item("a", A, True, True)], "has_more": has_more}))
+    assert ("The log is not whole (has_more)." in cli("show", path).out) is has_more
+
+
 NAN = float("nan")
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 from typing import Any
 
+from evalstore.documents import JsonStream
 from evalstore.errors import Place
 from evalstore.model import CheckResult, Output
 from evalstore.runs.imports.entry import (
+    FileFacts,
     OutputEntry,
     Series,
     make_entry,
@@ -21,10 +24,12 @@ from evalstore.runs.imports.entry import (
 )
 from evalstore.runs.imports.grades import grade_by_checks, make_check, read_passed, read_score
 from evalstore.runs.imports.messages import read_chat_output, read_last_question
+from evalstore.runs.packed import open_unpacked
 from evalstore.runs.record_fields import get_mapping
 
 PLACES = ("data",)
 _ENGINE = "OpenAI hosted evals"
+_MORE = "has_more"  # of a page: items follow on the next one
 
 
 def is_item_list(names: AbstractSet[str]) -> bool:
@@ -46,6 +51,13 @@ def is_run(names: AbstractSet[str]) -> bool:
     """Whether a document with these keys is a run of an eval, or a page of runs."""
     counts = "per_testing_criteria_results"
     return {"eval_id", counts} <= names or {"data[].eval_id", f"data[].{counts}"} <= names
+
+
+def read_page_facts(path: Path) -> FileFacts:
+    """Return that a page holds a part of its run, where it says that there are more items."""
+    with open_unpacked(path) as file:
+        found = JsonStream(file, str(path)).read_fields({_MORE})
+    return FileFacts(status=_MORE if found.get(_MORE) is True else "")
 
 
 def read_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
