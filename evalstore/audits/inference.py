@@ -28,8 +28,9 @@ from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import EvalstoreError, LostGradersError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.changes.comparison import compare_by_rules
-from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
+from evalstore.runs import GradedRow, Run, UsedArtifact
 from evalstore.runs.question_mean import QuestionMean
+from evalstore.runs.records import read_graded_run
 from evalstore.scoring.judging import JudgeSession
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
@@ -317,7 +318,7 @@ def open_stored_run(
     A note says what was inferred, and what the outputs cannot distinguish. The scores of such a run
     are those of the replay: tools without fractions round theirs.
     """
-    source = run if isinstance(run, Run) else read_run(Path(run))
+    source = run if isinstance(run, Run) else read_graded_run(Path(run))
     if source.dataset is not None:
         return read_stored_run(source, finder)
     inference = ArtifactSearch(finder, session, source).run()

@@ -35,8 +35,9 @@ from evalstore.model import (
 )
 from evalstore.model.judge import NO_REPLY
 from evalstore.model.question_ids import build_names, match_contents, match_renames
-from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
+from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows
 from evalstore.runs.aggregate_review import AggregateReview
+from evalstore.runs.records import read_graded_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import JudgeSession
@@ -102,7 +103,7 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
 
     Raises `RefusedError` with what is missing when it cannot be replayed.
     """
-    found = run if isinstance(run, Run) else read_run(Path(run))
+    found = run if isinstance(run, Run) else read_graded_run(Path(run))
     dataset = finder.locate_pin(_require_dataset(found))
     rubrics = {
         pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in found.rubrics

@@ -79,7 +79,7 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
     if usage:
         yield f"                    {usage}"
     if run.unreleased:
-        yield f"unreleased         {count_unreleased(run)}"
+        yield f"unreleased          {count_unreleased(run)}"
     yield ""
     yield from _check_table(run.checks, screen)
     yield ""

@@ -53,6 +53,18 @@ def read_record(path: Path) -> Run:
     return open_record(path, None)[0]
 
 
+def read_graded_run(path: Path) -> Run:
+    """Return the run at a path; `LoadError` says what another tool's file is, and what takes it."""
+    shape = None if path.is_dir() else _find_shape(path)
+    if shape is not None and shape.tool not in {"", EVERY_EVAL_EVER}:
+        raise LoadError(
+            f"holds {shape.name}, and names no rubrics of a store",
+            place=Place(str(path)),
+            hint="; ".join(shape.list_steps(str(path))),
+        )
+    return read_run(path)
+
+
 def read_record_rows(run: Run) -> Iterator[GradedRow]:
     """Yield the rows of a record that have an output, in file order."""
     if run.dataset is None and detect_format(run.path).tool != EVERY_EVAL_EVER:

@@ -306,6 +306,16 @@ def test_a_run_that_cannot_be_read_is_refused(released: Any, answers: Answers, t
         released.audit(run, run)
 
 
+def test_results_of_another_tool_are_named_where_rubrics_are_needed(released: Any, cli: Any) -> None:
+    path = released.root / "r.jsonl"
+    path.write_text('{"vars": {"id": "one"}, "provider": "m", "response": {"output": "x"}, "success": true}\n')
+    for argv in (("comparable", path, path), ("history", "rubric/tone", "--run", path)):
+        ran = cli("-C", released.root, *argv)
+        assert ran.code == 3
+        assert "r.jsonl: holds results of promptfoo, and names no rubrics of a store" in " ".join(ran.err.split())
+        assert f"hint: evalstore show {path}" in " ".join(ran.err.split())
+
+
 def test_a_question_with_two_answers_is_refused(released: Any, answers: Answers) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please"))
     run.samples.write_text(run.samples.read_text() * 2)

@@ -57,7 +57,7 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     before = cli(*words, "--worktree", cwd=repo)
     assert (before.code, before.err) == (0, "")
     assert before.out.startswith("dataset/help_desk@worktree   model_a   unreleased\n\nscore       81.25 ")
-    assert "\nunreleased         1 dataset and 1 rubric\n" in before.out
+    assert "\nunreleased          1 dataset and 1 rubric\n" in before.out
     edit(repo / "rubrics/answer_style.yaml", "because, so that", "because, so that, you get")
     after = cli(*words, "--worktree", cwd=repo)
     assert "\nscore       93.75 " in after.out
