@@ -117,6 +117,14 @@ def _direct_added_check(change: Change) -> Direction:
     return direction if added else flip_direction(direction)
 
 
+def _direct_added_verdict(change: Change) -> Direction:
+    score, rubric = _direct_added_check(change), change.states[0]
+    if score is EITHER or not any(state.needs_all for state in change.states):
+        return score
+    # One more check that has to pass, whatever the score does with it.
+    return STRICTER if change.token not in rubric.tokens else LOOSER
+
+
 def _direct_demand(change: Change) -> Direction:
     return STRICTER if change.is_addition else LOOSER
 
@@ -243,7 +251,10 @@ def _direct_partial_verdict(change: Change) -> Direction:
 
 
 BY_COMBINE = DirectionRule(
-    "by combine; a required check, or an error that fails all, stricter", _direct_added_check
+    "by combine; a required check, or an error that fails all, stricter; the verdict of all checks "
+    "stricter, too",
+    _direct_added_check,
+    _direct_added_verdict,
 )
 BY_MODES = DirectionRule("by the order of the two modes", _direct_modes)
 BY_PANEL = DirectionRule(

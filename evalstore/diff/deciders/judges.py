@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.attainable_scores import list_scores
@@ -109,6 +110,9 @@ def find_levels_direction(change: Change) -> Direction:
     """Return which way the values of levels go that both sides have."""
     old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):
+        return EITHER
+    # A reply that names two levels is read where both have one value, and has no answer else.
+    if any((old[a] == old[b]) is not (new[a] == new[b]) for a, b in combinations(old, 2)):
         return EITHER
     rises = [new[name] > value for name, value in old.items() if new[name] != value]
     return join_directions(*(LOOSER if is_rise else STRICTER for is_rise in rises))

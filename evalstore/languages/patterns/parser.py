@@ -38,7 +38,9 @@ _TOKEN = re.compile(
     (?P<end>[|)])
     | (?P<note>\(\?\#[^)]*\))
     | (?P<set>\[\^?+(?:\\.|\[:\^?\w+:\]|[^\\])(?:\\.|\[:\^?\w+:\]|[^\\\]])*\])
-    | (?P<kind>\\[dDhsSwW]|\\[pP](?:\{[^{}]*\}|[A-Z])|\\N\{[^{}]*\}|\.)
+    | (?P<kind>\\[dDhsSwW]|\.  # of other names the engine reads a p or an N, and what follows
+        |\\[pP](?:\{\^?[A-Za-z0-9_&.-]+(?:[:=][A-Za-z0-9_&.\ -]+)?\}|[CLMNPSZ])
+        |\\N\{[A-Za-z0-9\ -]+\})
     | (?P<place>\\[ABZb]|[\^$])
     | (?P<count>(?:[*+?]|\{(?:(?P<least>[0-9]+)|(?=,))(?P<comma>,?)(?P<most>[0-9]*)\})
         (?P<manner>[?+]?))
