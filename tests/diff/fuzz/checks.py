@@ -8,6 +8,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from evalstore.model.measures import MEASURES
 from tests.diff.fuzz import patterns, schemas, steps
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.words import BARS, COUNTS, PHRASES, TOOLS, WEIGHTS, Make, one_of, optional, some
@@ -24,7 +25,8 @@ def check(random: Random, kinds: tuple[str, ...] = ()) -> Value:
     kind = random.choice(kinds or _OFTEN)
     read = {} if kind in steps.UNREAD else optional(random, _READ, 0.15)
     common = optional(random, {"threshold": one_of(*BARS), "negate": SWITCH, "description": one_of("a", "b")}, 0.15)
-    return {"kind": kind, **KINDS[kind](random), **read, **common}
+    noted = copy.deepcopy(optional(random, {"metadata": one_of({"a": 1}, {"a": 2}), "x_b": one_of(1, 2)}, 0.03))
+    return {"kind": kind, **KINDS[kind](random), **read, **common, **noted}
 
 
 def phrases(random: Random) -> list[str]:
@@ -54,11 +56,37 @@ def _schema(random: Random) -> Value:
 def _judged(random: Random) -> Value:
     makes: Mapping[str, Make] = {
         "variables": one_of({"criterion": "a"}, {"criterion": "b"}, {}, {"criterion": "a", "fact": "b"}),
-        "model": one_of({"id": "m"}, {"temperature": 0}, {"seed": 2}, {}),
+        "model": lambda random: random.choice([{"id": "m"}, {"temperature": 0}, {"seed": 2}, {}, model(random)]),
         "samples": one_of(1, 1, 2, 3),
     }
+    if random.random() < 0.25:
+        makes = {**makes, "each": lambda random: some(random, STATEMENTS, 1, 3), "aggregate": one_of("mean", "points")}
     asked = {"jury": jury(random)} if random.random() < 0.5 else {"judge_prompt_ref": random.choice(JUDGES)}
     return {**asked, **copy.deepcopy(optional(random, makes))}
+
+
+# What a judge is asked about, one by one.
+STATEMENTS: list[Any] = [
+    *("a", "b", {"text": "a", "weight": -1}, {"text": "b", "weight": 2}, {"text": "c", "weight": 0}),
+    *({"text": "a", "id": "x"}, {"text": "b", "id": "x", "weight": Decimal("0.5")}, {"text": "a", "x_note": 1}),
+]
+_MODEL: Mapping[str, Make] = {
+    "id": one_of("m", "n"),
+    "provider": one_of("a", "b"),
+    "temperature": one_of(0, 1),
+    "top_p": one_of(1, Decimal("0.5")),
+    "max_tokens": one_of(1, 9),
+    "seed": one_of(1, 2),
+    "system": one_of("a", "b"),
+    "response_format": one_of("json", "json_or_na"),
+    "extra": one_of({"n": 1}, {"n": 2}, {}),
+    "x_a": one_of(1, 2),
+}
+
+
+def model(random: Random) -> Value:
+    """Return the settings of a model."""
+    return copy.deepcopy(optional(random, _MODEL))
 
 
 def jury(random: Random) -> Value:
@@ -141,7 +169,7 @@ KINDS: Mapping[str, Make] = {
     "fact_match": _facts,
     "target_match": _targets,
     "limits": lambda random: {
-        "latency_ms": limit(random), **optional(random, {"input_tokens": limit}), **optional(random, {"cost_usd": limit}),
+        random.choice(MEASURES): limit(random), **optional(random, dict.fromkeys(MEASURES, limit), 0.25),
     },
     "llm_judge": _judged,
     "composite": lambda random: {"rubric_ref": random.choice(RUBRICS)},

@@ -31,7 +31,7 @@ from evalstore.documents import read_row, write_canonical
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
 from tests.diff.fuzz.datasets import find_names
-from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
+from tests.diff.fuzz.grading import NOWHERE, REFUSED, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value
 
 
@@ -209,6 +209,8 @@ def _too_far(bound: Fraction | None, old: Answer, new: Answer) -> Iterator[tuple
 
 
 def _wrong_way(score: Direction, verdict: Direction, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+    if REFUSED.verdict in {old.verdict, new.verdict}:
+        return  # validation refuses it before anything is graded: what cannot be asked is neither stricter nor looser
     passed = [None if one.score is None else Fraction(one.verdict == "pass") for one in (old, new)]
     if not allows(score, went(old.score, new.score)):
         yield "direction", f"the score went {went(old.score, new.score)}, {score} was said"

@@ -8,7 +8,9 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from tests.diff.fuzz.checks import FACTS, RUBRICS
+from evalstore.model.measures import MEASURES
+from tests.diff.fuzz import patterns
+from tests.diff.fuzz.checks import FACTS, RUBRICS, STATEMENTS
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.words import PHRASES, TOOLS, Make, one_of, optional, some
 
@@ -48,14 +50,14 @@ KEYS: Mapping[str, Make] = {
 
 
 # What checks may take from a question, and a text, a number or a name where a list, a whole number or a mapping is wanted.
-STATEMENTS: list[Any] = ["a", "b", {"text": "a", "weight": -1}, {"text": "b", "weight": 2}, {"text": "c", "weight": 0}]
 _PLAIN = ["a", "b", "ab", "A", "x", "1"]
 VALUES: Mapping[str, Make] = {
     "names": lambda random: random.choice(
         [*[some(random, _PLAIN, 1, 3)] * 5, some(random, PHRASES, 0, 2), "a", ["a", 1]]
     ),
     "least": one_of(0, 1, 2, Decimal("2.0"), "a"),
-    "pattern": one_of("a", "a+", "a|b", "ab?", "("),
+    "pattern": lambda random: random.choice(["a", "a+", "a|b", "ab?", "(", patterns.pattern(random)]),
+    "within": lambda random: copy.deepcopy(random.choice([{"max": 1}, {"min": 1}, {"min": 1, "max": 2}, {}, 1, "a"])),
     "shape": lambda random: copy.deepcopy(random.choice([{}, {"required": ["a"]}, {"type": "object"}, "a"])),
     "statements": lambda random: copy.deepcopy(some(random, STATEMENTS, 0, 3)),
     "said": one_of("a", "b", ""),
@@ -64,7 +66,19 @@ VALUES: Mapping[str, Make] = {
 # The keys from which each parameter may be taken; what is read as a reference, too.
 _SOURCES: Mapping[str, list[str]] = {
     **{key: ["names"] for key in ("values", "forbidden", "required_sections", "forbidden_patterns")},
-    **{key: ["least"] for key in ("min_matches", "min_chars", "max_chars", "min_headings", "min_paragraphs")},
+    **{
+        key: ["least"]
+        for key in (
+            "min_matches",
+            "min_chars",
+            "max_chars",
+            "min_headings",
+            "min_paragraphs",
+            "max_heading_level",
+            "min_code_blocks",
+        )
+    },
+    **{key: ["within"] for key in MEASURES},
     "facts": ["expected_facts", "names"],
     "targets": ["names", "said", "least"],
     "tools": ["expected_tools", "calls"],
@@ -99,6 +113,10 @@ _READING: list[Value] = [
     {"kind": "llm_judge", "judge_prompt_ref": "judge/k@1.0.0", "each": {"from": "statements"}},
     {"kind": "llm_judge", "judge_prompt_ref": "judge/k@1.0.0", "variables": {"criterion": {"from": "said"}}},
     {"kind": "must_contain_any", "values": ["a"]},
+    {"kind": "limits", "latency_ms": {"from": "within"}},
+    {"kind": "limits", "cost_usd": {"from": "within"}, "output_tokens": {"max": 1}},
+    {"kind": "markdown_structure", "max_heading_level": {"from": "least"}},
+    {"kind": "markdown_structure", "min_headings": {"from": "least"}, "required_sections": {"from": "names"}},
 ]
 
 

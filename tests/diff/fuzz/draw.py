@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from random import Random
 
-from tests.diff.fuzz import datasets, judges, rubrics
+from tests.diff.fuzz import datasets, judges, patterns, rubrics
 from tests.diff.fuzz.inlining import inlined, likened
 from tests.diff.fuzz.pair import Pair, Value
 from tests.diff.fuzz.suites import draw_suite
@@ -33,6 +33,8 @@ def draw(random: Random) -> Pair:
         return draw_suite(random).pair
     if how < 0.23:
         return draw_datasets(random)
+    if how < 0.33:
+        return _patterns(random)
     edit, old = rubrics.edit, rubrics.rubric(random)
     refs = _refs(random, old)
     if how > 0.97:
@@ -97,6 +99,24 @@ def _next(random: Random, old: Value, version: str) -> Value:
     for _ in range(random.choice([1, 1, 2])):
         _really(new, lambda: judges.edit(random, new))
     return {**new, "version": version}
+
+
+def _patterns(random: Random) -> Pair:
+    """Return a rubric of one pattern, and the pattern said otherwise, or nearly the same."""
+    check = {"id": "c0", "kind": "regex", **patterns.params(random)}
+    old: Value = {
+        "id": "r",
+        "version": "1.0.0",
+        "checks": [check],
+        "scoring": {"combine": random.choice(["all_pass", "min"])},
+    }
+    new = copy.deepcopy(old)
+    if random.random() < 0.6:
+        check["pattern"], new["checks"][0]["pattern"] = patterns.draw_alike(random)
+    else:
+        for _ in range(random.choice([1, 1, 2])):
+            _really(new, lambda: patterns.edit(random, new["checks"][0]))
+    return Pair(new, old) if random.random() < _TURNED else Pair(old, new)
 
 
 def _refs(random: Random, value: Value) -> dict[str, Value]:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evalstore.documents import read_yaml, write_yaml
+from evalstore.documents import read_yaml, write_canonical, write_yaml
+from evalstore.errors import RefusedError
 from tests.diff.fuzz.pair import Drawn, Pair
 from tests.diff.fuzz.shrink import Broken
 
@@ -34,7 +35,11 @@ def read(folder: Path) -> tuple[Pair, Drawn]:
 
 def _write(path: Path, value: Any, header: str = "") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(write_yaml(value, header=header), "utf-8")
+    try:
+        text = write_yaml(value, header=header)
+    except RefusedError:  # letters that YAML cannot hold: JSON says them by their codes
+        text = f"{header}{write_canonical(value).encode('ascii', 'backslashreplace').decode()}\n"
+    path.write_text(text, "utf-8")
 
 
 def _read(path: Path) -> Any:

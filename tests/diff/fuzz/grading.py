@@ -22,6 +22,7 @@ from evalstore.model import (
     UnscoredReason,
     Verdict,
     iterate_questions,
+    read_judge,
     read_rubric,
 )
 from tests.diff.fuzz import judges
@@ -74,7 +75,16 @@ class Models:
 
     def context(self, load: Callable[[str], Artifact] | None = None) -> CheckContext:
         """Return what checks may reach."""
-        return CheckContext(load or self.pair.load, self.ask, _RUN)
+        return CheckContext(load or self.load, self.ask, _RUN)
+
+    def load(self, ref: str) -> Artifact:
+        """Return what a reference names; `RefError` also where that can be read as nothing, and so be released."""
+        artifact = self.pair.load(ref)
+        try:
+            (read_judge if artifact.kind is Kind.JUDGE else read_rubric)(artifact.value)
+        except _MISFITS:
+            raise RefError(f"{ref} cannot be read") from None
+        return artifact
 
 
 def graders(pair: Pair) -> tuple[Grade, Grade]:

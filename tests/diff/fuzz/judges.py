@@ -11,6 +11,7 @@ from zlib import crc32
 
 from evalstore.documents import write_canonical
 from evalstore.model import JudgeCall, JudgeReply
+from tests.diff.fuzz.checks import model
 from tests.diff.fuzz.pair import Drawn, Value
 from tests.diff.fuzz.words import Make, one_of, optional, some
 
@@ -36,20 +37,45 @@ MODELS: list[Value] = [
     {"id": "m", "x_a": 1},
 ]
 
+# The keys under which a judge of each sort may answer.
+READS: dict[str, list[Value]] = {
+    "binary": [{"verdict": "pass"}, {"verdict": "pass", "no_verdict": "pass"}, {"verdict": "verdict"}],
+    "continuous": [
+        {"score": "score"},
+        {"score": "points"},
+        {"verdict": "pass", "score": "score", "no_verdict": "fail"},
+    ],
+    "levels": [{"level": "level"}, {"level": "category", "x_a": 1}],
+}
+
 FAMILIES = {
     "scores": ['{"score": 0}', '{"score": 0.5}', '{"score": 1}', '```json\n{"score": 1}\n```', '{"score": 0.7}'],
     "wide": ['{"score": 0}', '{"score": 1}', '{"score": 2}', '{"score": 5}', '{"score": 10}', '{"score": -1}'],
     "verdicts": ['{"verdict": "pass"}', '{"verdict": "no"}', '{"verdict": true}', '{"score": 1}', '{"score": 0}'],
     "levels": ['{"level": "a"}', '{"level": "b"}', '{"level": "c"}'],
     "texts": ["Score: 1", "Score: 0", "I know: no", "yes", "YES", "a", "b", "0.5", "1 of 2", "a b", "2\n"],
+    "keys": [
+        "{pass: true}",
+        '{"pass": "no"}',
+        "so {pass: yes, score: 0.5} x",
+        "{score: 1}",
+        '{"points": 1, "verdict": "fail"}',
+        '{"verdict": "y", "score": 0}',
+        "{category: A}",
+        '{"level": "b"}',
+        "{}",
+        "{score: 0, pass: }",
+        '{"score": null}',
+        "{n: 1} {pass: true}",
+    ],
     "odd": ["", "{", '{"score": 1, "verdict": "fail"}', '{"score": "1"}', "nobody", '{"score": 1} or so'],
 }
 
 
 def judge(random: Random, id_: str = "j", version: str = "1.0.0") -> Value:
     """Return a judge that its schema accepts."""
-    made = {"id": id_, "version": version, "template": template(random), **optional(random, _KEYS)}
-    return made | _scale(random)
+    made = {"id": id_, "version": version, "template": template(random), **optional(random, _KEYS)} | _scale(random)
+    return made | ({"reads": _reads(random, made)} if random.random() < 0.3 else {})
 
 
 def template(random: Random) -> str:
@@ -69,6 +95,8 @@ def family(random: Random, refs: dict[str, Value]) -> str:
     if not judges or random.random() < 0.2:
         return random.choice(list(FAMILIES))
     value = random.choice(judges)
+    if "reads" in value and random.random() < 0.7:
+        return "keys"
     if "reply_pattern" in value and random.random() < 0.5:
         return "texts"
     return fits.get(value.get("score_type", ""), random.choice(["scores", "wide"]) if "scale" in value else "scores")
@@ -108,7 +136,7 @@ _SCALES: list[Value] = [{"max": 5}, {"min": 0, "max": 1}, {"min": 0, "max": 10},
 _KEYS: dict[str, Make] = {
     "variables": one_of(["criterion"], [], ["criterion", "fact"], ["fact"], ["fact", "criterion"]),
     "reply_pattern": one_of(*PATTERNS),
-    "model": lambda random: copy.deepcopy(random.choice(MODELS)),
+    "model": lambda random: copy.deepcopy(random.choice(MODELS)) if random.random() < 0.6 else model(random),
     "title": one_of("a", "b"),
     "validation": one_of({"tpr": Decimal("0.9"), "tnr": Decimal("0.9")}, {"tpr": Decimal("0.8"), "tnr": 1}),
     "applicable_to": one_of(["x"], ["x", "y"], ["y", "x"]),
@@ -132,6 +160,17 @@ def _other_template(random: Random, value: Value) -> None:
     value["template"] = random.choice([value["template"] + random.choice(PARTS), template(random)])
 
 
+def _reads(random: Random, value: Value) -> Value:
+    return copy.deepcopy(random.choice(READS[value.get("score_type", "continuous")]))
+
+
+def _other_reads(random: Random, value: Value) -> None:
+    if "reads" in value and random.random() < 0.3:
+        del value["reads"]
+    else:
+        value["reads"] = _reads(random, value)
+
+
 def _key(random: Random, value: Value) -> None:
     name = random.choice(list(_KEYS))
     value.pop(name, None)
@@ -140,7 +179,7 @@ def _key(random: Random, value: Value) -> None:
 
 
 def _other_scale(random: Random, value: Value) -> None:
-    for name in ("score_type", "scale", "level_names", "level_scores"):
+    for name in ("score_type", "scale", "level_names", "level_scores", "reads"):
         value.pop(name, None)
     value |= _scale(random)
 
@@ -163,10 +202,14 @@ def _levels(random: Random, value: Value) -> None:
 
 
 def _model(random: Random, value: Value) -> None:
+    settings = value.setdefault("model", {"id": "m"})
+    if random.random() < 0.4:
+        settings.update(model(random))
+        return
     key = random.choice(["temperature", "seed", "top_p", "x_b", "id"])
-    value.setdefault("model", {"id": "m"})[key] = random.choice([0, Decimal("0.0"), 1, None]) if key != "id" else "o"
+    settings[key] = random.choice([0, Decimal("0.0"), 1, None]) if key != "id" else "o"
 
 
 _EDITS: list[Callable[[Random, Value], Any]] = [
-    *[_respaced] * 4, _other_template, _key, _key, _key, _other_scale, *[_levels] * 3, _model, _model, lambda _, value: value.update(id="other"),
+    *[_respaced] * 4, _other_template, _key, _key, _key, _other_scale, *[_levels] * 3, _other_reads, _model, _model, lambda _, value: value.update(id="other"),
 ]  # fmt: skip

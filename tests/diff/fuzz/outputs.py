@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.documents import write_canonical
 from tests.diff.fuzz import datasets, judges, schemas, steps
 from tests.diff.fuzz.pair import Drawn, Pair, Value
+from tests.diff.fuzz.pattern_texts import draw_text, list_patterns
 from tests.diff.fuzz.words import BLANKS, JSON, MARKDOWN, ODD, PHP, PHRASES, TOOLS, some
 
 _LONGEST = 60
@@ -25,8 +26,12 @@ def samples(random: Random, pair: Pair) -> Iterator[Drawn]:
     sides = [pair.old, pair.new, *pair.refs.values()]
     asked = [one for side in sides for one in _schemas(side)]
     read = steps.list_steps(sides)
+    patterns = [one for side in sides for one in list_patterns(side)]
     while True:
         drawn = _sample(random, pair, wanted, asked)
+        if patterns and random.random() < 0.6:
+            text = draw_text(random, *random.choice(patterns))
+            drawn = drawn if text is None else replace(drawn, text=text[:_LONGEST])
         is_wrapped = read and random.random() < 0.6
         yield replace(drawn, text=steps.wrap(random, drawn.text, random.choice(read))) if is_wrapped else drawn
 

@@ -58,7 +58,7 @@ class Drawn:
     def output(self) -> Output:
         """Return the output."""
         calls = None if self.calls is None else tuple(self.calls)
-        numbers = (RECORDED[self.salt // len(RECORDED) ** place % len(RECORDED)] for place in range(3))
+        numbers = (RECORDED[self.salt // len(RECORDED) ** place % len(RECORDED)] for place in range(4))
         return Output(self.text, calls, measures=self.measures or Measures(*numbers))
 
     def asked(self) -> Question | None:

@@ -63,6 +63,7 @@ def scoring(random: Random, names: list[str]) -> Value:
         "threshold": one_of(*BARS),
         "missing": one_of("skip", "zero"),
         "errors": one_of("skip", "zero", "fail"),
+        "verdict": one_of("score", "all"),
     }
     return {"combine": random.choice(MODES), **optional(random, makes)}
 
@@ -117,7 +118,7 @@ def _respelled(random: Random, value: Value, _: Mapping[str, Value]) -> None:
     one = random.choice(value["checks"])
     places = [
         (one, _DEFAULTS[one["kind"]]),
-        (value["scoring"], {"missing": "skip", "errors": "skip", "threshold": Decimal("0.7")}),
+        (value["scoring"], {"missing": "skip", "errors": "skip", "threshold": Decimal("0.7"), "verdict": "score"}),
     ]
     place, defaults = random.choice(places)
     name = random.choice(list(defaults))
@@ -255,7 +256,10 @@ def _as_pattern(random: Random, one: Value) -> Value:
 def _scoring(random: Random, value: Value, _: Mapping[str, Value]) -> None:
     scored, names = value["scoring"], ids(value["checks"])
     how = random.choice(
-        ["combine", "combine", "weight", "rescale", "threshold", "threshold", "required", "missing", "errors"]
+        [
+            *("combine", "combine", "weight", "rescale", "threshold", "threshold", "required", "missing", "errors"),
+            "verdict",
+        ]
     )
     weights = scored.setdefault("weights", {}) if how in {"weight", "rescale"} else {}
     if how == "combine":
@@ -267,8 +271,13 @@ def _scoring(random: Random, value: Value, _: Mapping[str, Value]) -> None:
         weights.update({name: weights.get(name, 1) * factor for name in names})
     elif how == "required" and names:
         scored["required"] = [name for name in names if random.random() < 0.5]
-    elif how in {"threshold", "missing", "errors"}:
-        words = {"threshold": BARS, "missing": ["skip", "zero"], "errors": ["skip", "zero", "fail"]}
+    elif how in {"threshold", "missing", "errors", "verdict"}:
+        words = {
+            "threshold": BARS,
+            "verdict": ["score", "all"],
+            "missing": ["skip", "zero"],
+            "errors": ["skip", "zero", "fail"],
+        }
         scored[how] = random.choice(words[how])
 
 
