@@ -35,7 +35,7 @@ _HEADER = (
 class AcceptOptions(NamedTuple):
     """Why a change is accepted, at which level, and until when.
 
-    Without `level` it is one lower, without `until` it counts up to the next release.
+    Without `level` it is one lower; without `until` it counts until the next release.
     """
 
     reason: str
@@ -45,7 +45,7 @@ class AcceptOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenAcceptance:
-    """An acceptance that was written, its file, and the status of its artifact with it."""
+    """A written acceptance, its file, and its artifact's status with it."""
 
     acceptance: Acceptance
     file: str
@@ -62,9 +62,9 @@ def accept(
 ) -> WrittenAcceptance:
     """Accept the change with this fingerprint at a lower level.
 
-    It is a change of a working file since its last release. `signature` holds git's GIT_AUTHOR_*
-    variables where they should not come from the user's settings. Raises `RefError` where there is
-    no such change, and `RefusedError` where its level cannot be lowered so.
+    It is a change of a working file since its last release. `signature` has git's GIT_AUTHOR_*
+    variables, to override the user's settings. Raises `RefError` if there is no such change, and
+    `RefusedError` if its level cannot be lowered that way.
     """
     options = options._replace(reason=_check_reason(options.reason))
     if options.until and options.until < today:
@@ -75,7 +75,7 @@ def accept(
     if store.root is None:
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with lock_repository(store, signature) as repository:
-        # Without earlier acceptances: whoever accepts a change again starts from the rule's level.
+        # Without earlier acceptances: accepting a change again starts from the rule's level.
         policy = replace(read_change_policy(store, today), acceptances=())
         status, finding = _find_change(survey_store(store, policy).artifacts, fingerprint)
         identity = complete_signature(read_config(repository.git), signature)
@@ -154,7 +154,7 @@ def _check_reason(text: str) -> str:
 def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     """Return the bytes of the file with one more entry.
 
-    It replaces an older entry of the same change. Entries take several lines each, in order, so
+    It replaces an older entry for the same change. Entries take several lines each, in order, so
     that two branches seldom touch the same lines; comments and layout stay.
     """
     document, entry = read_accepted_file(store), _format_entry(acceptance)

@@ -1,4 +1,4 @@
-"""Reads .evalstore/accepted.yaml, strictly, and says at which level changes count on a day."""
+"""Reads .evalstore/accepted.yaml strictly, and says at which level changes count on a day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evalstore.versions import Bump, Version, parse_version
 class Acceptance:
     """One entry: which change is accepted, at which level, by whom and why.
 
-    A change is known by its artifact, the release before it and its fingerprint.
+    A change is identified by its artifact, the release before it and its fingerprint.
     """
 
     artifact: str
@@ -40,9 +40,9 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class ChangePolicy:
-    """How a store judges changes on a day: by its settings, and by what people accepted.
+    """How a store judges changes on a day: by its settings, and by acceptances.
 
-    Without `today` an acceptance that ends on a day does not count.
+    Without `today`, an acceptance with an end date does not count.
     """
 
     settings: ComparisonSettings
@@ -52,7 +52,7 @@ class ChangePolicy:
     def restrict_to_change(self, artifact: str, since: Version) -> ComparisonSettings:
         """Return the settings for one artifact's changes since one release.
 
-        Of the acceptances only those of these changes are in them.
+        They include only the acceptances of these changes.
         """
         mine = [one for one in self.acceptances if (one.artifact, one.since) == (artifact, since)]
         accepted = {one.fingerprint: one.accepted for one in mine if self._is_valid(one)}
@@ -68,7 +68,7 @@ def read_change_policy(
 ) -> ChangePolicy:
     """Read how a store judges changes.
 
-    Raises `LoadError` for a setting or an acceptance that is not valid.
+    Raises `LoadError` for an invalid setting or acceptance.
     """
     _check_settings(store)
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
@@ -79,7 +79,7 @@ def read_change_policy_at(
 ) -> ChangePolicy:
     """Read how a store judged changes at a commit: by its settings, lock and acceptances.
 
-    Raises as `read_change_policy`.
+    Raises like `read_change_policy`.
     """
     locked = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     refs = read_lock(locked).refs if locked else {}
@@ -96,7 +96,7 @@ def find_policy_blobs(
 ) -> dict[str, tuple[str | None, ...]]:
     """Return by commit the blobs that decide `read_change_policy_at`.
 
-    Equal blobs are equal policies. Commits that git cannot read are left out.
+    Equal blobs mean equal policies. Commits that git cannot read are left out.
     """
     asked = list(dict.fromkeys(commits))
     expect_folder(store.objects, asked, store.prefix + ACCEPTED.rpartition("/")[0])
@@ -110,9 +110,9 @@ def find_policy_blobs(
 
 
 def _check_settings(store: ArtifactStore) -> None:
-    """Refuse settings outside of their schema.
+    """Refuse settings that violate their schema.
 
-    A word that is passed over could be the one that asks for more.
+    A word that is skipped could be the one that asks for more.
     """
     if not store.settings:
         return
@@ -127,7 +127,7 @@ def _check_settings(store: ArtifactStore) -> None:
 
 
 def _find_level_note(store: ArtifactStore, note: Note) -> Note:
-    """Return what a rule itself says of its level, and any other note as it is."""
+    """Return what a rule itself says about its level, and any other note as it is."""
     from evalstore.diff.rules import RULES
     from evalstore.lint.settings import is_level_note, lint_rule_levels
 
@@ -137,7 +137,7 @@ def _find_level_note(store: ArtifactStore, note: Note) -> Note:
 
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
-    """Return the settings of a store as of a commit; none where it had no such file."""
+    """Read the settings of a store as of a commit; none if it had no such file."""
     return store.read_settings_at(commit).value or {}
 
 
@@ -149,9 +149,9 @@ def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> 
 
 
 def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
-    """Read how changes count by the rules and the store's declarations.
+    """Read how changes count by the rules and the store's declarations alone.
 
-    Overrides and acceptances are left out.
+    Overrides and acceptances are ignored.
     """
     return ChangePolicy(read_base_settings(store).without_opinions, (), None)
 
@@ -159,7 +159,7 @@ def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
 def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
     """Return the entries of the file.
 
-    Raises `LoadError` at the first place that is not as its schema says.
+    Raises `LoadError` at the first place that violates its schema.
     """
     return _parse_document(read_accepted_file(store))
 
@@ -173,7 +173,7 @@ def find_uncommitted_acceptances(
 ) -> frozenset[tuple[str, str]]:
     """Return the changes that an uncommitted file accepts, as artifact and release.
 
-    There are none where the file is committed as it is.
+    There are none if the file is committed as it is.
     """
     blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
     if (
@@ -189,9 +189,9 @@ def find_uncommitted_acceptances(
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
-    """Return the file as a document, or None without one.
+    """Return the file as a document, or None if there is none.
 
-    Raises `LoadError` at the first place outside its schema.
+    Raises `LoadError` at the first place that violates its schema.
     """
     data = store.read_root_file(ACCEPTED)
     return None if data is None else _read_accepted(data, ACCEPTED)

@@ -1,8 +1,8 @@
-"""Keeps what judges said of a change, in old and new words, until its release.
+"""Keeps what judges said about a change, in old and new wording, until its release.
 
-It is kept in the git directory. A change is known by the scoring digests of both sides, so that a
-title, or how well a judge was measured, may change in between. What is kept is a line of JSON; one
-that cannot be read counts as none.
+It is kept in the git directory. A change is identified by the scoring digests of both sides, so
+that a title, or how well a judge was measured, may change in between. An entry is a line of JSON;
+one that cannot be read is ignored.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ENGINES = 200  # characters of the models' names
 
 
 def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedChange) -> None:
-    """Append what judges said of a change to the file in the git directory.
+    """Append what judges said about a change to the file in the git directory.
 
-    Raises `RefusedError` where that cannot be written.
+    Raises `RefusedError` if it cannot be written.
     """
     line = {
         **_name_change(old, new),
@@ -46,7 +46,7 @@ def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedC
 
 
 def add_asked(store: ArtifactStore, diff: Diff, old: Artifact, new: Artifact) -> Diff:
-    """Return a comparison with what judges, asked about this very change, said of it last."""
+    """Return a comparison with what judges last said about exactly this change."""
     if not diff.possible:
         return diff  # nothing that judges could have been asked
     change = _name_change(old, new)
@@ -60,7 +60,7 @@ def _name_change(old: Artifact, new: Artifact) -> dict[str, str]:
 
 
 def format_trailer(asked: AskedChange) -> str:
-    """Return what the tag of a release says of it, on one line."""
+    """Return what the release's tag says about it, on one line."""
     engines = make_excerpt(", ".join(asked.engines), _ENGINES)
     return f"{asked.summary}; {engines}" if engines else asked.summary
 
@@ -69,7 +69,7 @@ def _list_kept(store: ArtifactStore) -> Iterator[dict[str, Any]]:
     data = b""
     with suppress(
         LoadError, RefusedError, OSError
-    ):  # what others could have written counts as none
+    ):  # anything that others could have written is ignored
         data = read_own(store.git.common, _FILE, _LIMIT)
     for line in data.splitlines():
         with suppress(ValueError, RecursionError):
@@ -86,7 +86,7 @@ def _read(line: dict[str, Any]) -> Iterator[AskedChange]:
         return
     if not isinstance(engines, list) or not all(isinstance(name, str) for name in engines):
         return
-    from evalstore.statistics import bound_rate  # nothing else of a release needs statistics
+    from evalstore.statistics import bound_rate  # nothing else in a release needs statistics
 
     asked = AskedChange(
         run=run, **counts, engines=tuple(engines), beyond_noise=line.get("beyond_noise") is True

@@ -1,6 +1,6 @@
 """Judges by the settings of an earlier commit.
 
-It also finds what the store's own settings have let through since then.
+It also finds what the store's own settings allow that they did not then.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _SEVERITIES = list(Severity)
 
 @dataclass(slots=True)
 class BasePolicies:
-    """How changes are judged: by a base's settings and by today's (`now`); the stricter count.
+    """How changes are judged: by a base's settings and by today's (`now`); the stricter counts.
 
-    The base is `commit` with its acceptances; without one it is the last release of each artifact,
-    and acceptances are today's: an entry names one change and is of no other, so that no release
-    can have it. Locks are today's.
+    The base is `commit` with its acceptances. Without one, it is the last release of each artifact,
+    and acceptances are today's: an entry names one change and belongs to no other, so no release
+    can contain it. Locks are today's.
     """
 
     store: ArtifactStore
@@ -45,7 +45,7 @@ class BasePolicies:
     def list_policies(self, base: Release) -> Sequence[ChangePolicy]:
         """Return the policies that judge a change since a release.
 
-        They are today's, and the base's where that is another one.
+        They are today's, and the base's if that differs.
         """
         commit = self.commit or base.commit
         if commit not in self._by_commit:
@@ -68,7 +68,7 @@ class BasePolicies:
         return [one for one in releases if self._known.has(one.name, str(one.version), one.tag)]
 
     def find_loosenings(self) -> Iterator[Finding]:
-        """Yield what evalstore.yaml lets through and the asked bases did not.
+        """Yield what evalstore.yaml allows and the bases asked about did not.
 
         Each setting is yielded once.
         """
@@ -85,7 +85,7 @@ class BasePolicies:
 
 
 def find_loosening_findings(store: ArtifactStore, bases: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what evalstore.yaml lets through and some earlier commits did not.
+    """Yield what evalstore.yaml allows and some earlier commits did not.
 
     `bases` are the commits with their names. Each setting is yielded once.
     """
@@ -106,8 +106,8 @@ def judge_by_base(
 ) -> Findings:
     """Return findings at the higher of two levels: by today's settings, or by a revision's.
 
-    What the settings let through since then is among them. `validate_by` returns the findings by
-    other settings.
+    They include whatever the settings have allowed since then. `validate_by` returns the findings
+    under other settings.
     """
     commit = resolve_revision(store.git, store.objects, base)
     settings = read_settings_at(store, commit)
@@ -117,7 +117,7 @@ def judge_by_base(
     then = validate_by(settings)
     highest: dict[Finding, Finding] = {}
     for finding in (*then.findings, *found.findings):
-        # Errors first: a finding of both stands at the level that says more.
+        # Errors first: a finding in both is kept at the more severe level.
         at = replace(finding, severity=Severity.ERROR)
         if at not in highest or _SEVERITIES.index(finding.severity) < _SEVERITIES.index(
             highest[at].severity

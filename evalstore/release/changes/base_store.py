@@ -1,6 +1,6 @@
 """A store as it was at the base of a change.
 
-The change cannot bring what is there, and so cannot answer by it.
+The change cannot alter what is there, so it can be judged by it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BaseReleases:
     _versions: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, name: str, version: str, tag: str) -> bool:
-        """Whether one had, by the ledger of the commit; without a ledger by its history."""
+        """Whether a release had, by the ledger of the commit; without a ledger, by its history."""
         if name not in self._versions:
             self._versions[name] = frozenset(
                 self.store.ledgers.read_at(self.commit, name).by_version
@@ -50,9 +50,9 @@ class BaseReleases:
 
 @dataclass(frozen=True)
 class BaseStore:
-    """The commit, where the store lay in it, its settings, and the prefix of its tags.
+    """The commit, where the store was in it, its settings, and its tag prefix.
 
-    `store` is the store of today under that prefix: a change of it makes no release vanish.
+    `store` is today's store under that prefix: changing the prefix makes no release vanish.
     """
 
     store: ArtifactStore
@@ -73,7 +73,10 @@ class BaseStore:
 
     @cached_property
     def lock(self) -> Lock:
-        """The lock of the base; none where it cannot be read, for then nothing could go by it."""
+        """The lock of the base.
+
+        Empty if it cannot be read, because then nothing could rely on it.
+        """
         data = self.store.read_file_at(self.commit, LOCK_FILE, LOCK_LIMIT)
         with suppress(LoadError):
             return NO_LOCK if data is None else read_lock(data)
@@ -83,7 +86,7 @@ class BaseStore:
     def origin(self) -> tuple[str, str]:
         """The commit from which a change began, and where the store was in it.
 
-        What is there is all that the change can have taken away.
+        What is there is all that the change can have removed.
         """
         head = find_head(self.store.git)
         commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
@@ -95,8 +98,8 @@ class BaseStore:
     def ledgers(self) -> Mapping[str, Ledger]:
         """The ledgers that a change must keep, by `<kind>/<id>`.
 
-        They are those of the commit from which it began. Where a branch is behind its base, it
-        cannot have what was released since.
+        They are those of the commit from which it began. If a branch is behind its base, it cannot
+        have what has been released since.
         """
         commit, prefix = self.origin
         return dict(_read_ledgers(self.store, commit, prefix))
@@ -109,7 +112,7 @@ class BaseStore:
     def read_signers(self) -> bytes:
         """Return the file of allowed signers that its settings name.
 
-        Raises `RefusedError` where there was none.
+        Raises `RefusedError` if there was none.
         """
         from evalstore.store.signers import build_signers_error, find_signers_file
 
@@ -123,7 +126,7 @@ class BaseStore:
 def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseStore:
     """Return the store that `folder` was in at a revision.
 
-    Raises `RefError` for a revision that names no commit.
+    Raises `RefError` if the revision names no commit.
     """
     commit = resolve_revision(store.git, store.objects, revision)
     prefix = _find_prefix(store, commit, folder)

@@ -1,4 +1,4 @@
-"""Compares stored artifacts: by their bytes first, and only what differs there by what it means."""
+"""Compares stored artifacts: first by their bytes, then by meaning if the bytes differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str
     """Return the name whose releases a file continues.
 
     `known` are the releases by name. It is the file's own name, or, before that has a release, its
-    earlier one.
+    former one.
     """
     has_own = find_last_release(known.get(artifact.name, ())) is not None
     return artifact.name if has_own else artifact.former_name or artifact.name
@@ -50,7 +50,7 @@ def list_line_releases(
 def find_base_release(
     store: ArtifactStore, releases: Sequence[Release], working: Version
 ) -> Release | None:
-    """Return the release that a file was edited from: the last that its branch has."""
+    """Return the release that a file was edited from: the last one on its branch."""
     last = find_last_release(releases)
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step
     # back.
@@ -90,16 +90,15 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and wh
 ) -> Diff:
     """Return what changed between two versions, judged by a store.
 
-    This is the one way in which stored artifacts are compared. A side that is not a version of the
-    store has no rows, and nobody accepts its changes. `load` reads references, by default as the
-    new side does: a working file may name versions that are not released yet. `rows` are both
-    sides' rows where they are not those in the store. `replies` says how judges answer about
-    examples.
+    This is the only way in which stored artifacts are compared. A side that is not a version of the
+    store has no rows, and its changes cannot be accepted. `load` reads references, by default as
+    the new side does: a working file may name versions that are not released yet. `rows` are both
+    sides' rows if they are not those in the store. `replies` says how judges answer about examples.
     """
     settings = _find_settings(policy, old, new)
     if isinstance(old, Resolved) and isinstance(new, Resolved):
         has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
-        # Rows are not part of the digest, so that datasets with rows are always compared.
+        # Rows are not part of the digest, so datasets with rows are always compared.
         if old.digest == new.digest and not has_rows:
             return _build_empty_diff(old, new, settings)
         rows = store.pair_rows(old, new) if rows is None and has_rows else rows
@@ -109,7 +108,7 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and wh
     sides = get_artifact(old), get_artifact(new)
     diff = compare(*sides, load=load, rows=rows, settings=settings, detail=detail, replies=replies)
     if rows or not (isinstance(old, Resolved) and isinstance(new, Resolved)):
-        return diff  # rows are not part of the digests by which it is known
+        return diff  # rows are not part of the digests that identify it
     return add_asked(store, diff, old.artifact, new.artifact)
 
 
@@ -122,7 +121,7 @@ def compare_by_rules(
 ) -> Diff:
     """Return what changed between two versions by the rules alone.
 
-    Whatever was overridden or accepted does not count.
+    Overrides and acceptances do not count.
     """
     return compare_versions(
         store, old, new, read_rules_policy(store), load=store.read_artifact, detail=detail
@@ -159,7 +158,7 @@ def _find_settings(
 ) -> ComparisonSettings:
     """Return the settings for a change.
 
-    They hold what was accepted since `old`, if `new` continues that.
+    They include what was accepted since `old`, if `new` continues it.
     """
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
     name = _find_name(new)

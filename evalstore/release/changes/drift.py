@@ -1,6 +1,6 @@
-"""Drift: floating references that mean another version than at a release.
+"""Drift: floating references that mean another version than they did at a release.
 
-They are references of artifacts that did not change since.
+They are references of artifacts that have not changed since.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class MovedReferenceFinder:
     ) -> Iterator[MovedReference]:
         """Yield the references that meant another version when `base` was released.
 
-        `base` is the release that holds them.
+        `base` is the release that contains them.
         """
         for reference in references:
             if not reference.ref.is_floating or not reference.scores:
                 continue
             known = self.releases.get(reference.ref.name, ())
             meant = [one for one in known if can_mean(reference.ref, one.version)]
-            # What it meant then: by the lock of that commit, else the newest release that existed.
+            # What it meant then: by the lock of that commit, else the newest release at the time.
             before = (release for release in reversed(meant) if self._was_released(release, base))
             was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
             now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
@@ -79,7 +79,7 @@ class MovedReferenceFinder:
     def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
         """Return the version at which a lock holds a reference.
 
-        Where the lock does not have it, that is the `newest` one that it could mean.
+        If the lock does not have it, that is the `newest` one that it could mean.
         """
         entry = lock.refs.get(str(ref))
         return (
@@ -97,11 +97,11 @@ class MovedReferenceFinder:
     def _was_released(self, release: Release, base: Release) -> bool:
         """Whether a version was already released when `base` was.
 
-        Its ledger says so, or without one git's history.
+        Its ledger decides, or, without one, git's history.
         """
         if release.commit == base.commit:
             return True
-        # A ledger at that commit lists every release of then; older stores have none, and ask the
+        # A ledger at that commit lists every release up to then; older stores have none and use the
         # history.
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
@@ -136,7 +136,7 @@ class MovedReferenceFinder:
 def find_moved_artifacts(
     finder: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
 ) -> Iterator[ArtifactStatus]:
-    """Yield the status of each unchanged artifact of which a reference has moved.
+    """Yield the status of each unchanged artifact with a moved reference.
 
     `unchanged` are the last releases of these artifacts.
     """
@@ -147,7 +147,7 @@ def find_moved_artifacts(
             description, moved = moves
             version = str(base.version)
             message = f"unchanged, but {description}"
-            # What cannot be told may be a major change: fail closed.
+            # What is unknown may be a major change: fail closed.
             is_ok = bool(moved) and find_moved_level(moved) is not Bump.MAJOR
             rule = None if is_ok else VersionRule.REFERENCE_MOVED
             yield ArtifactStatus(
@@ -163,7 +163,7 @@ def find_moved_artifacts(
 
 
 def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
-    """Return the bump that references need which mean other versions than at the release."""
+    """Return the bump needed by references that mean other versions than at the release."""
     return max((move.level for move in moved), default=Bump.NONE)
 
 
@@ -200,7 +200,7 @@ def describe_moved_references(
     try:
         moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base, new.name)
         return tuple(move.sentence for move in moved)
-    # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth
+    # In a shallow clone, or with an old lock that cannot be read, the diff itself is still worth
     # showing.
     except EvalstoreError as error:
         return (f"{_UNKNOWN}: {error}",)
@@ -227,7 +227,7 @@ def _summarize_moves(moved: Sequence[MovedReference]) -> str:
 def find_lagging_pins(
     store: ArtifactStore, graph: ReferenceGraph, releases: Mapping[str, Sequence[Release]]
 ) -> Iterator[tuple[ArtifactReference, Version]]:
-    """Yield the pins of working datasets that lag behind rubrics of their own source.
+    """Yield the pins of working datasets that lag behind rubrics from the same source.
 
     Each comes with the last release of its rubric.
     """
@@ -277,5 +277,5 @@ def _is_migrated(store: ArtifactStore, key: str) -> bool:
 def _read_origin(store: ArtifactStore, key: str) -> tuple[object, object] | None:
     try:
         return read_origin(store.resolve(key).artifact.value)
-    except EvalstoreError:  # what cannot be read is a finding of its own
+    except EvalstoreError:  # what cannot be read is a separate finding
         return None

@@ -1,4 +1,4 @@
-"""Finds the settings of a store that let more through than earlier ones did."""
+"""Finds the settings of a store that allow more than earlier ones did."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evalstore.places import SETTINGS_FILE
 from evalstore.release.changes.version_rules import RULES as VERSION_RULES
 from evalstore.release.changes.version_rules import VersionRule
 
-# Words from the one that lets everything through to the one that lets the least through.
+# Words from the most permissive to the strictest.
 _LADDERS: Mapping[str, tuple[Any, ...]] = {
     "strict": (False, True),
     "profile": ("score", "headline"),
@@ -33,7 +33,7 @@ _MAX_AGE = "judge_max_age_days"
 
 
 class Loosening(NamedTuple):
-    """A setting that lets more through: where it stands, in words, and what it was."""
+    """A setting that allows more: where it is, in words, and its old value."""
 
     pointer: Pointer
     now: str
@@ -41,9 +41,9 @@ class Loosening(NamedTuple):
 
 
 def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield the settings of `new` that let more through than those of `old`.
+    """Yield the settings in `new` that allow more than those in `old`.
 
-    Both are an evalstore.yaml, parsed.
+    Both are a parsed evalstore.yaml.
     """
     yield from _find_lower_words(old, new)
     yield from _find_lower_levels(_get_mapping(old, "rules"), _get_mapping(new, "rules"))
@@ -63,7 +63,7 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 
 def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
-    """Return the finding of a setting that was loosened since `base`.
+    """Return the finding about a setting that was loosened since `base`.
 
     `base` is the name of a commit or a release.
     """
@@ -95,7 +95,7 @@ def _find_lower_levels(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
 def _find_level(levels: Mapping[str, Any], name: str) -> str:
     """Return the level of `<rule>[:<direction>]`.
 
-    It is the one written for it, else the one written for its rule, else the rule's own.
+    It is the one written for it, else for its rule, else the rule's own.
     """
     id_ = name.partition(":")[0]
     written = levels.get(name, levels.get(id_))
@@ -109,9 +109,9 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield what a target's dataset may do by now.
+    """Yield what a target's dataset is allowed by now.
 
-    Where no target has the dataset, what the store itself says counts.
+    If no target has the dataset, what the store itself says counts.
     """
     before, after = _get_mapping(old, "targets"), _get_mapping(new, "targets")
     for name in (one for one in before if one in after):
@@ -131,9 +131,9 @@ def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
 def _pair_targets(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield each target's name, and what was and is said of its dataset.
+    """Yield each target's name, and what was and is said about its dataset.
 
-    What is said is {} where no target has the dataset.
+    It is {} if no target has the dataset.
     """
     known = {_name_dataset(target) for target in old.values()}
     for name, was in old.items():

@@ -1,6 +1,6 @@
-"""Where every artifact stands against its last release.
+"""How every artifact differs from its last release.
 
-It also says which accepted changes have ended, and which no change needs.
+It also says which acceptances have ended, and which no change needs.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name v
 class StoreSurvey:
     """Every artifact that differs from its last release.
 
-    It has the number of all artifacts, and their last releases by name. `lagging` are findings of
-    pins that stayed behind when the source of dataset and rubric changed.
+    It has the number of all artifacts, and their last releases by name. `lagging` are findings
+    about pins that stayed behind when the source of dataset and rubric changed.
     """
 
     artifacts: tuple[ArtifactStatus, ...]
@@ -95,7 +95,7 @@ class _SurveyContext:
     """What comparing a file needs.
 
     It has the store, how references are loaded, how changes are judged, and how drift is found.
-    `known` are the releases by name that count as such: with a base, those that it has seen.
+    `known` are the releases by name that count as such: with a base, those that the base has seen.
     """
 
     store: ArtifactStore
@@ -117,11 +117,11 @@ def read_status(
 ) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
-    `today` is the day by which acceptances end: without one, those that end at all do not hold.
-    `profile` wins over the one that evalstore.yaml names. Settings that were loosened since the
+    `today` is the day by which acceptances end: without it, those with an end date do not hold.
+    `profile` overrides the one that evalstore.yaml names. Settings that were loosened since the
     last release do not count, and are findings; with `base`, a revision, those of that commit
-    count, with its acceptances, and releases that were made since then are judged as changes.
-    `watch` wraps the iteration over the files (a progress bar).
+    count, with its acceptances, and later releases are judged as changes. `watch` wraps the
+    iteration over the files (a progress bar).
     """
     policy = read_change_policy(store, today, profile)
     commit = None if base is None else resolve_revision(store.git, store.objects, base)
@@ -147,9 +147,9 @@ def read_status(
 
 
 def _find_interrupted_bump(store: ArtifactStore) -> str | None:
-    """Say which killed bump of this working tree waits to be finished, and how.
+    """Say which killed bump of this working tree is waiting to be finished, and how.
 
-    It is None without one. It only reads.
+    Returns None if there is none. It only reads.
     """
     with open_leftover_journal(store.git) as leftover:
         if leftover is None:
@@ -224,9 +224,9 @@ def survey_store(
 ) -> StoreSurvey:
     """Compare every working file with its last release.
 
-    `policy` says at which level each change counts. With `bases` a change is judged by theirs, too,
-    and by none of the releases that they have not seen. `detail` is what is found out of each
-    change.
+    `policy` says at which level each change counts. With `bases`, a change is also judged by
+    theirs, and not against releases that they have not seen. `detail` is what to find out about
+    each change.
     """
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
@@ -241,8 +241,7 @@ def survey_store(
         detail,
     )
     statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
-    # Then what has no changed file: removed artifacts, and unchanged ones under which a reference
-    # moved.
+    # Then what has no changed file: removed artifacts, and unchanged ones whose references moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
     unreleased = [status for status in statuses if not status.is_released]
     new = [status.ref for status in unreleased if status.state is ArtifactState.NEW]
@@ -293,14 +292,13 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     check_gradable(new, context.load)
     check_pins(store, list_references(store, new), known)
     name = name_line(context.known, new.artifact)
-    # Ledgers are checked before the comparison: with tags missing, the last release would be the
-    # wrong one.
+    # Ledgers are checked before the comparison: with tags missing, the last release would be wrong.
     for recorded in dict.fromkeys((ref.name, name)):
         check_tags_complete(store, recorded, known)
     working, line = require_version(new), list_line_releases(known, new.artifact)
     last = find_base_release(store, context.known.get(name, ()), working)
     own = next((one for one in line if one.version == working), None)
-    base = find_base_release(store, known.get(name, ()), working)  # by which a bump goes
+    base = find_base_release(store, known.get(name, ()), working)  # which a bump goes by
     latest = own or base
     if last is None:
         is_tagged = own is not None and own.name == ref.name
@@ -322,14 +320,14 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
 def _compare_with_last(
     context: _SurveyContext, last: Release, new: Resolved, line: Sequence[Release]
 ) -> ArtifactStatus:
-    """Judge a file by its last release; `line` are all releases whose numbers are taken."""
+    """Judge a file against its last release; `line` are all releases whose numbers are taken."""
     diff, needed = _compare_strictly(context, last, new)
     working, versions = require_version(new), [release.version for release in line]
     # What a reference means counts as much as what it says.
     moved = find_kept_moves(context.finder, last, new.name)
     required = max(needed, find_moved_level(moved))
     judgement = judge_version(last.version, working, required, versions)
-    # Only with a base there are tags of versions that count as changes.
+    # Only with a base can there be tags of versions that count as changes.
     is_tagged = any(working == one.version for one in context.finder.releases.get(new.name, ()))
     message = (
         judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
@@ -378,10 +376,10 @@ def _judge_later(
     release: Release,
     line: Sequence[Release],
 ) -> ArtifactStatus:
-    """Judge a file by a release that the base has not seen, or by a candidate, too.
+    """Judge a file against a release that the base has not seen, or also against a candidate.
 
-    A number counts with its content only: the status says what the file lacks since that release.
-    The change of a candidate stays the one since the last release, by which a bump goes.
+    A number counts only with its content: the status says what the file lacks since that release.
+    The change of a candidate remains the one since the last release, which a bump goes by.
     """
     diff, needed = _compare_strictly(context, release, new)
     required = max(needed, find_moved_level(find_kept_moves(context.finder, release, new.name)))
@@ -418,7 +416,7 @@ def _describe_later(release: Release, judgement: VersionJudgement) -> str:
 
 
 def _describe_newer(context: _SurveyContext, release: Release) -> str:
-    """Say where a release is that this branch has not."""
+    """Say where a release is that this branch lacks."""
     branch = context.branches.find_branch(release)
     where = f"{branch} has" if branch else "no branch here has"
     return f"{where} the released {release.version}"

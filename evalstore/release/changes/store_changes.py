@@ -1,4 +1,4 @@
-"""Finds what is not as released in a store: changed working files, and removed ones."""
+"""Finds what differs from the releases in a store: changed working files, and removed ones."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreChanges:
-    """What is not as released: the working files of a store against its releases.
+    """What differs from the releases: the working files of a store against its releases.
 
     `refs` are the working files; the releases are by name. `known` are the releases that the base
     of the judgement has seen, `last` the last of those; `removed` are artifacts whose file is gone
-    although HEAD, or the commit by which changes are judged, holds it.
+    although HEAD, or the commit by which changes are judged, has it.
     """
 
     refs: tuple[Ref, ...]
@@ -43,7 +43,7 @@ class StoreChanges:
 
     @property
     def total(self) -> int:
-        """How many artifacts there are, with those whose file was just removed."""
+        """How many artifacts there are, including those whose file was just removed."""
         return len(self.refs) + len(self.removed)
 
     @property
@@ -58,7 +58,7 @@ class StoreChanges:
 
     @property
     def unchanged(self) -> list[Release]:
-        """The releases that the working files still are."""
+        """The releases that the working files still equal."""
         differ = {ref.name for ref in self.scan.changed}
         names = [ref.name for ref in self.refs if ref.name not in differ]
         return [self.last[name] for name in names if name in self.last]
@@ -67,9 +67,9 @@ class StoreChanges:
 def find_store_changes(
     store: ArtifactStore, bases: BasePolicies | None = None, *, watch: Watch[Any] = iter
 ) -> StoreChanges:
-    """Hold every working file against its last release; raises `RefusedError` in a bare repository.
+    """Compare all working files with their last releases; `RefusedError` in a bare repository.
 
-    With `bases` releases that theirs have not seen do not count. `watch` wraps the iteration over
+    With `bases`, releases that they have not seen do not count. `watch` wraps the iteration over
     the files.
     """
     if store.root is None:
@@ -89,7 +89,7 @@ def find_store_changes(
 
 
 def _find_conflicted(store: ArtifactStore, refs: Sequence[Ref], scan: WorkingScan) -> Iterator[Ref]:
-    """Yield what is as released, but whose ledger stops its next release.
+    """Yield unchanged artifacts whose ledger blocks their next release.
 
     A merge left its markers in the ledger.
     """
@@ -106,9 +106,7 @@ def _find_removed(
     head = find_head(store.git) if missing else None
     if head is None:
         return
-    # What HEAD never held belongs to another store or branch, and what it has removed is history.
-    # With a base history ends where this branch began: what the base gained since then is not gone
-    # from here.
+    # What HEAD never had belongs to another store or branch, and what it has removed is history.
     tip = (find_fork(store.git, base, head) or base) if base else head
     prefix = store.moves.find_prefix(tip)
     paths = [(tip, prefix + release.path) for release in missing.values()]

@@ -1,6 +1,6 @@
-"""Compares two sides as people ask for it, or all that changed in a store.
+"""Compares two sides as people ask for it, or everything that changed in a store.
 
-What moves scores beside the two sides is said, too.
+It also reports what moves scores apart from the two sides.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class StoreDiff:
     """Each changed artifact against its last release.
 
     It also has the names that were never released, and those that are gone. `renames` are the names
-    of gone artifacts by those of new ones with their content, which nothing calls a rename. `total`
-    counts the artifacts there are. What is `broken` could not be compared.
+    of deleted artifacts by those of new ones with the same content, although nothing declares a
+    rename. `total` counts the existing artifacts. What is `broken` could not be compared.
     """
 
     total: int
@@ -95,15 +95,15 @@ class StoreDiff:
 
     @property
     def possible(self) -> int:
-        """How many findings only a judge's replies can tell."""
+        """How many findings only a judge's replies can decide."""
         return sum(diff.possible for diff in self.diffs)
 
 
 def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
     """Return the version that a side of a comparison means.
 
-    Without a pin that is the last release, whatever a lock holds. Of an artifact that was renamed
-    since, that is a release of its earlier id.
+    Without a pin that is the last release, whatever a lock holds. If the artifact was renamed
+    since, it is a release of its former id.
     """
     parsed = parse_ref(ref) if isinstance(ref, str) else ref
     if parsed.pin:
@@ -118,9 +118,9 @@ def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
 
 
 def name_side(side: Resolved) -> str:
-    """Return how a side is named: by its version, or as it was asked for.
+    """Return how a side is named: by its version, or as it was requested.
 
-    The second is for the working tree and for a commit.
+    The latter is for the working tree and for a commit.
     """
     ref = parse_ref(side.ref)
     return f"{side.name}@{side.version}" if ref.names_release else f"{side.name}@{ref.pin}"
@@ -137,10 +137,10 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
     watch: RowWatch = iter,
     replies: CheckContext | None = None,
 ) -> Diff:
-    """Return what changed between two sides, and what moves scores beside them.
+    """Return what changed between two sides, and what else moves scores.
 
-    Those are references and settings. `watch` wraps the iteration over the rows of the new side (a
-    progress bar). `replies` says how judges answer about examples.
+    The latter are references and settings. `watch` wraps the iteration over the rows of the new
+    side (a progress bar). `replies` says how judges answer about examples.
     """
     load = load or make_loader(store, new)
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
@@ -171,11 +171,11 @@ def _explain_refusal(diff: Diff, new: Resolved, load: Load) -> str:
 def skip_released_version(
     store: ArtifactStore, diff: Diff, old: ComparedArtifact, new: ComparedArtifact
 ) -> Diff:
-    """Return a comparison whose next version is not released yet, or None where a later one is.
+    """Return a comparison whose next version is still free, or None if a later one is released.
 
-    For a working file `later_release` is also the release whose number a bump would take. Between
-    two releases it is the later one; where that is the version that follows from the comparison,
-    it stays.
+    For a working file, `later_release` is also the release whose number a bump would take. Between
+    two releases, it is the later one; if that is the version that follows from the comparison, it
+    stays.
     """
     following = find_version(diff.next_version or "")
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)) or following is None:
@@ -209,7 +209,7 @@ def compare_all(
     """Return what changed in the working tree of a store.
 
     A file that cannot be compared hides no other. `watches` wrap the iteration over the artifacts,
-    and, where only one changed, over its rows. `replies` says how judges answer about examples.
+    and, if only one changed, over its rows. `replies` says how judges answer about examples.
     """
     watch, watch_rows = watches
     changes, policy = (
@@ -253,7 +253,7 @@ def _compare_working_file(
     changes: StoreChanges,
     compare_pair: Callable[[Resolved, Resolved], Diff],
 ) -> Diff | None:
-    """Compare a file with the release that it was edited from; None where there is none."""
+    """Compare a file with the release that it was edited from; None if there is none."""
     # In a clone without tags everything would be new.
     check_tags_complete(store, ref.name, changes.releases)
     working = store.resolve(ref.with_pin("worktree"))

@@ -1,6 +1,6 @@
-"""Validates files as a store measures them.
+"""Validates files in the context of their store.
 
-Its references, its acceptances and its rules of changes count.
+Its references, its acceptances and its rules for changes count.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _find_known_rules(
     """Return what the files of a store are measured by."""
     pending = _find_pending_acceptances(store, sources, today)
     renames = _find_renames(store)
-    # Only settings name the rules of changes, which are slow to load.
+    # Only settings name the rules for changes, which are slow to load.
     if not any(source.path == SETTINGS_FILE for source in sources):
         return KnownRules(pending=pending, renames=renames)
     from evalstore.diff.rules import RULES
@@ -78,7 +78,7 @@ def _find_known_rules(
 def _find_renames(store: ArtifactStore | None) -> Mapping[str, str]:
     try:
         return find_missing_renames(store) if store else {}
-    except EvalstoreError:  # whatever prevents it is reported as a finding of its own
+    except EvalstoreError:  # whatever prevents it is reported as a separate finding
         return {}
 
 
@@ -87,7 +87,7 @@ def _find_pending_acceptances(
 ) -> PendingAcceptances | None:
     """Return which acceptances a change needs.
 
-    It is None where no acceptance is validated, or nothing can be compared.
+    Returns None if no acceptance is validated, or nothing can be compared.
     """
     if (
         store is None
@@ -99,5 +99,5 @@ def _find_pending_acceptances(
 
     try:
         return read_status(store, today=today).pending
-    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
+    except EvalstoreError:  # whatever prevents the comparison is reported as a separate finding
         return None

@@ -1,6 +1,6 @@
-"""What a bump and a status answer.
+"""The results of a bump and a status.
 
-These are released versions, what became of their push, and where each artifact stands.
+These are released versions, the outcome of their push, and the state of each artifact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class PinnedVersion(NamedTuple):
-    """A version that is not the last one any more, and the artifacts that still pin it."""
+    """A version that is no longer the last one, and the artifacts that still pin it."""
 
     ref: str
     by: tuple[str, ...]
@@ -33,7 +33,7 @@ class PinnedVersion(NamedTuple):
 class FollowedVersion(NamedTuple):
     """A version that artifacts follow by a floating reference, and its bump.
 
-    They have no release of their own.
+    These artifacts get no release themselves.
     """
 
     ref: str
@@ -42,7 +42,7 @@ class FollowedVersion(NamedTuple):
 
 
 class LoweredVersion(NamedTuple):
-    """A version, and what let more through when it was judged, a sentence each.
+    """A version, and what allowed more when it was judged, a sentence each.
 
     Overrides and acceptances lowered its level; settings that were only loosened may not have.
     """
@@ -52,7 +52,7 @@ class LoweredVersion(NamedTuple):
 
 
 class PushOutcome(StrEnum):
-    """What became of a push; `ready`: it was not asked for, and the command is shown."""
+    """The outcome of a push; `ready`: none was requested, and the command is shown."""
 
     READY = "ready"
     PUSHED = "pushed"
@@ -65,8 +65,8 @@ class PushOutcome(StrEnum):
 class Push:
     """A branch and tags to push to a remote, all or nothing.
 
-    `sent` are those of them that the remote did not have. `message` says why they did not arrive,
-    `hint` what to do. `atomic` is False where the remote cannot take all at once.
+    `sent` are those that the remote did not have. `message` says why they did not arrive, `hint`
+    what to do. `atomic` is False if the remote cannot take all at once.
     """
 
     remote: str
@@ -80,7 +80,7 @@ class Push:
 
     @property
     def command(self) -> str:
-        """The same push as a command of git, quoted for a shell."""
+        """The same push as a git command, quoted for a shell."""
         how = ["--atomic"] if self.atomic else []
         tags = (f"refs/tags/{tag}" for tag in self.tags)
         return shlex.join(["git", "push", *how, self.remote, self.branch, *tags])
@@ -91,9 +91,9 @@ class Released(ReportValue):
     """What one bump did.
 
     Attributes:
-        released: The releases that were asked for: each `.ref`, `.tag`, `.previous`, `.bump`.
+        released: The requested releases, each with `.ref`, `.tag`, `.previous` and `.bump`.
         unchanged: The artifacts that had nothing to release.
-        recovered: The releases that a killed bump had begun, and this one finished.
+        recovered: The releases that a killed bump had begun and this one finished.
         branch: The branch of the commit.
         committed: Whether there is a commit.
         dry_run: Whether nothing was written.
@@ -101,12 +101,12 @@ class Released(ReportValue):
         pinned: Earlier versions that somebody still pins.
         followed: Whether all other pins were moved.
         followers: Versions that floating references mean from now on.
-        lowered: Versions judged by overrides, acceptances or settings that were loosened.
-        unreviewed: Versions that rest on an acceptance which is not committed.
-        findings: What validation says of the files, a line each.
+        lowered: Versions judged with overrides, acceptances or loosened settings.
+        unreviewed: Versions that rest on an uncommitted acceptance.
+        findings: Validation findings about the files, a line each.
         bypassed: Hooks of the repository that did not run.
-        push: What became of the push; None without one.
-        renumbered: Releases whose versions others had, of `bump --again` only.
+        push: The outcome of the push; None if there was none.
+        renumbered: Releases whose versions others had taken; only for `bump --again`.
 
     Examples:
         >>> store.release(dry_run=True).unchanged[:2]
@@ -142,10 +142,10 @@ class Released(ReportValue):
 
 
 class ArtifactState(StrEnum):
-    """Where an artifact stands against its last release.
+    """How an artifact stands against its last release.
 
-    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`,
-    with a floating reference that means another version now.
+    Two states are of unchanged files: `behind`, if it was released again where this branch has not
+    been; `moved`, if a floating reference means another version now.
     """
 
     NEW = "new"
@@ -160,7 +160,7 @@ class ArtifactState(StrEnum):
 class MovedReference:
     """A floating reference of an unchanged artifact that has moved.
 
-    It has the version at the artifact's release, the one now, and the bump between them.
+    It has the version at the artifact's release, the present one, and the bump between them.
     """
 
     ref: str
@@ -202,11 +202,11 @@ class ArtifactStatus:
     """One artifact: its last release, its working file, and whether its version is high enough.
 
     `ok` says whether it is. `dependents` refer to it directly, `reached` counts everything that
-    depends on it; `pins` would stay behind its next release. `place` is where its version stands in
-    the working file, or what is wrong there; `hint` is what to do about one that cannot be
-    compared, or that looks like a rename. `asked` is what judges said of its change, where somebody
-    asked them. `is_released`: its version was released since the base. `renamed_from` is the name
-    of its last release, where that is another one.
+    depends on it; `pins` would stay behind its next release. `place` is where its version is in the
+    working file, or what is wrong there; `hint` is what to do about one that cannot be compared, or
+    that looks like a rename. `asked` is what judges said about its change, if somebody asked them.
+    `is_released`: its version was released since the base. `renamed_from` is the name of its last
+    release, if that differs.
     """
 
     ref: str
@@ -242,11 +242,11 @@ class ArtifactStatus:
 class Status:
     """Every artifact that differs from its last release, by kind and id.
 
-    `total` is how many artifacts there are. `findings` are of acceptances that ended or that
+    `total` is how many artifacts there are. `findings` are about acceptances that ended or that
     nothing needs. `pending` are the acceptances of changes since the last releases (artifact,
     release, fingerprint), and whether there is such a change. `rule_set` is the number of the rules
-    that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed bump
-    is finished, None without one.
+    that judged: the newest, if evalstore.yaml names none. `interrupted` says how to finish a killed
+    bump, None if there is none.
     """
 
     artifacts: tuple[ArtifactStatus, ...]

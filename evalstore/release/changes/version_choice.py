@@ -11,7 +11,7 @@ from evalstore.store import Release
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
-# An option in its place is none: --pre --dry-run.
+# An option in its place is not a label: --pre --dry-run.
 _LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")
 
 
@@ -20,7 +20,7 @@ def choose_version(
 ) -> tuple[Version, Bump]:
     """Return the version to release, and its bump.
 
-    It is the file's version where that says enough, else the least that does.
+    It is the file's version if that is high enough, else the lowest that is.
     """
     if level is not None and bump_version(released, level) < (
         needed := bump_version(released, required)
@@ -39,7 +39,7 @@ def choose_version(
 def find_free_version(released: Version, bump: Bump, known: Collection[Version]) -> Version:
     """Return the version that a change of `released` needs: the next, or one above all if taken.
 
-    `known` are the released versions, also those that only other branches have.
+    `known` are the released versions, including those that only other branches have.
     """
     version = bump_version(released, bump)
     is_taken = bump and any(map(version.is_like, known))
@@ -64,7 +64,7 @@ def find_taken_release(
 
 
 def suggest_free_version(taken: Release, bump: Bump, releases: Iterable[Release]) -> str:
-    """Say what to do where a bump would take the number of a release."""
+    """Say what to do if a bump would take the number of a release."""
     if taken.version.prerelease:
         return (
             "release the next pre-release with --pre, the final version with --level, or write a "
@@ -90,7 +90,7 @@ def choose_prerelease(
 ) -> Version:
     """Return the next pre-release of a label before `final`.
 
-    `rc.1` is first. It is the file's own where that is further.
+    The first is `rc.1`. If the file's own is further, it is that.
     """
     others = [version for version in known if version.final == final.final]
     numbers = [number for version in others if (number := _prerelease_number(version, label))]
@@ -115,7 +115,7 @@ def _prerelease_number(version: Version, label: str) -> int:
 
 
 def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
-    # A pre-release counts as the final version that it prepares; the gate of `status` alone does
-    # not accept it.
+    # A pre-release counts as the final version that it prepares; only the gate of `status` does not
+    # accept it.
     old, final = released.without_build, version.final
     return final > old and compute_bump(old, final) >= bump

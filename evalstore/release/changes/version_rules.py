@@ -1,4 +1,4 @@
-"""Judges whether the version of a working file is enough for its change."""
+"""Judges whether the version of a working file is high enough for its change."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ RULES = {rule.id: rule for rule in _VERSION_ROWS}
 
 
 class VersionJudgement(NamedTuple):
-    """Whether a version is enough, and in which words; `rule` is None where no rule applies."""
+    """Whether a version is high enough, and in which words; `rule` is None if no rule applies."""
 
     rule: VersionRule | None
     ok: bool
@@ -96,15 +96,15 @@ def judge_version(
 ) -> VersionJudgement:
     """Judge the version of a working file whose change since `released` needs `required`.
 
-    `known` are all released versions. If the file's own is among them, what it holds is judged by
-    that release.
+    `known` are all released versions. If the file's own is among them, its content is judged
+    against that release.
     """
     # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
     old, new = released.without_build, working.without_build
     others = {version for version in known if version != working}
     needed = find_free_version(old, required, others)
     if new < old:
-        # Where nothing else changed, bump has nothing to release.
+        # If nothing else changed, bump has nothing to release.
         mend = "" if required else f", and nothing else changed: write {released} there again"
         return VersionJudgement(
             VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}"

@@ -23,13 +23,13 @@ from evalstore.versions import Version
 PinMoves = Mapping[str, str]  # a pin as it is written -> as it will be
 
 _KEY = "rubric_ref"
-_ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference otherwise
+_ESCAPES = (b"\\/", b"\\u00")  # other ways for JSON to write the letters of a reference
 
 
 def find_pin_moves(
     store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]
 ) -> dict[str, str]:
-    """Return the exact pins of a working file and its rows that move, and their new text.
+    """Return the exact pins of a working file and its rows that move, with their new text.
 
     They are pins below `targets`, which are versions by name.
     """
@@ -41,9 +41,9 @@ def find_pin_moves(
 def list_exact_pins(
     store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a working file's exact pins to moved releases, and their new text.
+    """Return a working file's exact pins to moved releases, with their new text.
 
-    `moved` are new references by old ones. The pins of its rows are included.
+    `moved` are new references by old ones. The pins in its rows are included.
     """
     names = {ref.partition("@")[0] for ref in moved}
     found: dict[str, str] = {}
@@ -58,7 +58,7 @@ def list_exact_pins(
 def list_floating_refs(
     store: ArtifactStore, resolved: Resolved, names: Iterable[str]
 ) -> Iterator[Ref]:
-    """Yield a working file's floating references to `names`, rows included, but for locked ones."""
+    """Yield a working file's floating references to `names`, including rows, except locked ones."""
     wanted = set(names)
     for text in _list_pins(
         store, resolved, lambda: (*(name.encode() for name in wanted), *_ESCAPES)
@@ -72,7 +72,7 @@ def list_floating_refs(
 
 
 def move_artifact_pins(artifact: Artifact, moves: PinMoves) -> Artifact:
-    """Return an artifact with its pins moved, as a working file would be after it."""
+    """Return an artifact with its pins moved, as the working file would then be."""
     pins = find_pins(artifact.kind, artifact.value)
     changes = {pointer: moves[text] for pointer, text in pins if text in moves}
     if not changes:
@@ -119,7 +119,7 @@ def _list_pins(
     for _, text in find_pins(resolved.kind, resolved.artifact.value):
         yield text
     rows = find_rows_path(resolved.artifact)
-    # Made for a file of rows only: a bump of thousands asks for each of them, and has as many
+    # Made only for a file of rows: a bump of thousands asks for each of them, and has as many
     # names.
     if rows and store.root and (needles := find_needles()):
         with open_below(store.root, rows) as file:
@@ -170,9 +170,9 @@ def check_pins_released(
     pins: Iterable[tuple[FindPlace, Ref]],
     versions: Mapping[str, Iterable[Version]],
 ) -> None:
-    """Refuse a pin that no version of `versions` matches, or that names no release.
+    """Refuse a pin that no version in `versions` matches, or that names no release.
 
-    Pins come with their place, `versions` are by name.
+    Pins come with their place; `versions` are by name.
     """
     for find_place, ref in pins:
         check_names_releases([(find_place, ref)])
@@ -185,7 +185,7 @@ def _refuse_pin(
     store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Version]
 ) -> RefusedError:
     is_absent = not known and store.root and not (store.root / ref.path).is_file()
-    # A clone without tags knows no release but that of this bump, which is none to pin.
+    # In a clone without tags, only this bump's release is known, which cannot be pinned.
     if (
         is_absent
         or store.repository.shallow

@@ -36,9 +36,9 @@ class ReachedArtifacts:
 class ReferenceGraph:
     """The references between files.
 
-    A file goes by the reference that names it (`<kind>/<id>@<version or worktree>`). `mentions`
-    says of each file which names stand in it. A file that cannot be read refers to nothing, and
-    `unread` says why; it is filled while the graph is asked.
+    A file is identified by the reference that names it (`<kind>/<id>@<version or worktree>`).
+    `mentions` says which names occur in each file. A file that cannot be read refers to nothing,
+    and `unread` says why; it is filled while the graph is used.
     """
 
     store: ArtifactStore
@@ -50,8 +50,8 @@ class ReferenceGraph:
     _hidden: list[str] = field(init=False)  # files that must be parsed for every name
 
     def __post_init__(self) -> None:
-        # The index from a name to the files that mention it: each question parses these alone, and
-        # the hidden ones.
+        # From a name to the files that mention it: each question parses only these, and the hidden
+        # ones.
         by_name = defaultdict(list)
         for key, mentions in self.mentions.items():
             for name in () if mentions.hidden else mentions.names:
@@ -60,7 +60,7 @@ class ReferenceGraph:
         self._hidden = [key for key, mentions in self.mentions.items() if mentions.hidden]
 
     def read_references(self, key: str) -> FileReferences:
-        """Return what one of the files refers to, read once."""
+        """Return what one of the files refers to; read once."""
         if key not in self._read_files:
             try:
                 self._read_files[key] = read_references(self.store, self.store.resolve(key), key)
@@ -83,7 +83,7 @@ class ReferenceGraph:
         questions: defaultdict[str, int] = defaultdict(int)
         while waiting:
             for reference in self.find_references_to(waiting.pop()):
-                # A judge records what it was measured on: no score goes through that.
+                # A judge records what it was measured on; no score depends on that.
                 if not reference.scores:
                     continue
                 if reference.ref.kind is Kind.RUBRIC and reference.name.startswith(Kind.DATASET):
@@ -96,7 +96,7 @@ class ReferenceGraph:
 
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the graph of the working files, their rows included."""
+    """Return the graph of the working files, including their rows."""
     files = read_working_files(store, store.working())
     return ReferenceGraph(
         store, {str(ref): scan_working_file(store, ref, data) for ref, data in files}
@@ -106,7 +106,7 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and all releases.
 
-    It takes one listing of tags and one pass of blobs.
+    It takes one listing of tags and one pass over blobs.
     """
     places = {release: (release.commit, release.path) for release in store.releases()}
     released = {}

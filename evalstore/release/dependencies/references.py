@@ -1,6 +1,6 @@
-"""Reads the references of artifacts, their rows included.
+"""Reads the references of artifacts, including their rows.
 
-They are of one artifact, or of all that a store leads to.
+They are those of one artifact, or all that can be reached from a store.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from evalstore.store.revisions import resolve_head
 from evalstore.store.rows import RowBlock, may_name_rubric, parse_row, read_row_blocks
 
 _RUBRIC_REF = "rubric_ref"
-# Where a reference is written: computed on demand, for the position of a key costs a second parse
-# of its file.
+# Where a reference is written: computed on demand, because the position of a key costs a second
+# parse of its file.
 FindPlace = Callable[[], Place]
 ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactReference:
-    """One reference that an artifact holds, equal ones counted as one.
+    """One reference in an artifact; equal ones count as one.
 
-    `user` is the holder with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of
-    the `places` (a count) where the reference is written. `questions` counts the questions that it
-    grades; `scores` is False where it only records what a judge was measured on, so that no score
+    `user` is its owner with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of the
+    `places` (a count) where the reference is written. `questions` counts the questions that it
+    grades; `scores` is False if it only records what a judge was measured on, so that no score
     depends on it.
     """
 
@@ -61,12 +61,12 @@ class FileReferences:
 
 
 def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> FileReferences:
-    """Return what an artifact refers to, equal references as one, without what is no reference."""
+    """Return what an artifact refers to, each reference once, without malformed ones."""
     first: dict[str, Place] = {}
     places: Counter[str] = Counter()
     graded: Counter[str] = Counter()
     document, value = resolved.artifact.document, resolved.artifact.value
-    # The place of a pointer is computed once for each text: of a large dataset that is most of the
+    # The place of a pointer is computed once per text: for a large dataset that is most of the
     # work.
     for pointer, text in find_pins(resolved.kind, value):
         if text not in first:
@@ -85,7 +85,7 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     # Questions that name no rubric are graded by the dataset's default.
     if default := _find_default_ref(value):
         graded[default] += questions - graded.total()
-    scores = resolved.kind is not Kind.JUDGE  # which says only what it was measured on
+    scores = resolved.kind is not Kind.JUDGE  # it says only what the judge was measured on
     references: list[ArtifactReference] = []
     for text, place in first.items():
         if (parsed := _parse_ref_or_none(text)) is not None:
@@ -112,7 +112,7 @@ def _list_row_refs(block: RowBlock) -> Iterator[tuple[int, str]]:
 
 
 def _find_default_ref(value: Mapping[str, Any]) -> str | None:
-    """Return the reference that grades the questions of a dataset which name none."""
+    """Return the reference that grades those questions of a dataset that name none."""
     defaults = value.get("defaults")
     text = defaults.get("rubric_ref") if isinstance(defaults, dict) else None
     return text if isinstance(text, str) else None
@@ -128,10 +128,10 @@ def _parse_ref_or_none(text: str) -> Ref | None:
 def list_references(
     store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
 ) -> Iterator[tuple[FindPlace, Ref]]:
-    """Yield every reference of an artifact with what finds its place.
+    """Yield every reference of an artifact with a function that finds its place.
 
-    `moves` (new texts by old ones) are applied first. Raises `RefError`, with the place, for one
-    that cannot be parsed.
+    `moves` (new texts by old ones) are applied first. Raises `RefError`, with the place, for a
+    malformed one.
     """
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
@@ -154,12 +154,12 @@ def walk_references(
 ) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
     """Yield each reference of a store once.
 
-    With it come what finds the first place that has it, and what `resolve` says it means. Breadth
-    first, from the artifacts and the settings; what a reference resolves to is followed, because
-    scoring by a released dataset reads the rubrics that *it* pins. References to working files
-    (`@worktree`) are left out: a lock cannot hold them. `watch` wraps the iteration over the
-    artifacts, then over the references of each level (a progress bar). Raises what reading the
-    store's own files raises.
+    With it come a function that finds the first place that has it, and what `resolve` says it
+    means. The walk is breadth first, from the artifacts and the settings; what a reference resolves
+    to is followed, because scoring by a released dataset reads the rubrics that *it* pins.
+    References to working files (`@worktree`) are left out: a lock cannot hold them. `watch` wraps
+    the iteration over the artifacts, then over the references of each level (a progress bar).
+    Raises whatever reading the store's own files raises.
     """
     seen: set[str] = set()
     listed: set[str] = set()
@@ -188,7 +188,7 @@ def _keep_new(
 
 
 def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> None:
-    """Say that the references of these working files will be resolved, so that git reads ahead."""
+    """Announce that the references of these working files will be resolved, so git reads ahead."""
     pins = dict.fromkeys(
         text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value)
     )
@@ -200,8 +200,7 @@ def _walk_roots(
 ) -> Iterator[tuple[FindPlace, Ref]]:
     """Yield the references of the store's own artifacts, and of the targets in its settings.
 
-    `listed` gets the blobs of which that are all references: most releases are what the working
-    files are.
+    `listed` collects the blobs whose references these are: most releases equal the working files.
     """
     for ref in watch(list_root_artifacts(store)):
         resolved = resolve_unlocked(store, ref)
@@ -215,7 +214,7 @@ def _walk_roots(
 
 
 def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
-    """Return the artifacts on disk, or in a bare repository those of HEAD."""
+    """Return the artifacts on disk, or, in a bare repository, those of HEAD."""
     if store.root is not None:
         return store.working()
     commit = resolve_head(store.git)
@@ -225,9 +224,9 @@ def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
 
 
 def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
-    """Return where a working dataset of these bytes keeps its rows, as `find_rows_path`.
+    """Return where a working dataset with these bytes keeps its rows, like `find_rows_path`.
 
-    One that cannot have any is not parsed.
+    A file that cannot have any is not parsed.
     """
-    # The key stands in the file as it is, unless an escape hides it.
+    # The key is in the file as it is, unless an escape hides it.
     return find_rows_path(store.read_artifact(ref)) if b"rows" in data or b"\\" in data else None

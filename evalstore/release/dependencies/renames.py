@@ -16,16 +16,16 @@ from evalstore.store import ArtifactStore, Release
 from evalstore.store.rows import compute_rows_sha256
 from evalstore.store.tags import find_last_release
 
-_MOST = 100  # gone artifacts of a kind that are looked at: nobody renames more at once
+_MOST = 100  # deleted artifacts of a kind that are examined: nobody renames more at once
 
 
 def propose_renames(
     store: ArtifactStore, new: Sequence[str], gone: Sequence[Release]
 ) -> dict[str, str]:
-    """Return the names of gone artifacts by those of new ones with the same content.
+    """Return the names of deleted artifacts by those of new ones with the same content.
 
-    The last release of the gone one has all that the new one scores by. Where several are alike,
-    nothing says which was renamed.
+    The last release of the deleted one has everything that the new one scores by. If several are
+    alike, nothing tells which was renamed.
     """
     proposed: dict[str, str] = {}
     for kind in Kind:
@@ -55,7 +55,7 @@ def find_missing_renames(store: ArtifactStore) -> dict[str, str]:
 
 
 def describe_proposal(name: str, former: str) -> str:
-    """Say what to write where a new artifact is a gone one under another id."""
+    """Say what to write if a new artifact is a deleted one under another id."""
     return (
         f"it is what {former} was; if that is a rename, write into {parse_ref(name).path}: "
         f"{RENAMED_FROM}: {former}"
@@ -63,9 +63,9 @@ def describe_proposal(name: str, former: str) -> str:
 
 
 def _group_by_content(store: ArtifactStore, refs: Iterable[str]) -> Mapping[str, list[str]]:
-    """Return the names of artifacts by all that they score by.
+    """Return the names of artifacts by everything that they score by.
 
-    Those that another artifact goes on from are left out. What cannot be read is like nothing.
+    Those that another artifact continues are left out. What cannot be read matches nothing.
     """
     groups: defaultdict[str, list[Artifact]] = defaultdict(list)
     for ref in refs:

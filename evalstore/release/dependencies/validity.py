@@ -1,6 +1,6 @@
-"""What a working file must be to be released.
+"""What a working file needs to be released.
 
-It is valid, has a version, and all that is recorded of it has a tag here.
+It must be valid and have a version, and every recorded release must have a tag here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evalstore.versions import Version, find_version
 
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
-    """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
+    """Refuse an artifact that could not grade anything (`RefusedError` at the first place)."""
     from evalstore.lint.notes import describe_note, locate_note
     from evalstore.lint.rubrics import find_obstacles
 
@@ -33,7 +33,7 @@ def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
 
 
 def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
-    """Refuse a pin (with its place) that names no release, which no release can carry."""
+    """Refuse a pin (with its place) that names no release, because no release may contain one."""
     for find_place, ref in pins:
         if not ref.names_release:
             raise RefusedError(
@@ -70,14 +70,14 @@ def check_pins(
 def _find_working_version(store: ArtifactStore, ref: Ref) -> Version | None:
     try:
         return find_version(store.read_artifact(f"{ref.name}@worktree").version)
-    except EvalstoreError:  # what is wrong with that file is said of it
+    except EvalstoreError:  # what is wrong with that file is reported about that file
         return None
 
 
 def require_version(resolved: Resolved) -> Version:
     """Return the version of a working file.
 
-    Raises `RefusedError` for one without a version, or with build metadata.
+    Raises `RefusedError` if there is none, or if it has build metadata.
     """
     version = find_version(resolved.version)
     if version is None:
@@ -86,8 +86,7 @@ def require_version(resolved: Resolved) -> Version:
             "has no version, so it cannot be released", place=place, hint='add version: "1.0.0"'
         )
     if version.build:
-        # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them
-        # apart.
+        # SemVer sorts 1.0.0+a and 1.0.0+b as equal, so no range or pin could tell them apart.
         raise RefusedError(
             f"the version {version} has build metadata, which no release may have",
             place=resolved.artifact.document.locate(("version",)),
@@ -99,7 +98,7 @@ def require_version(resolved: Resolved) -> Version:
 def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
     """Return the ledger of an artifact as it is on disk.
 
-    It is empty where none can be read.
+    It is empty if none can be read.
     """
     try:
         data = read_below(store.root, locate_ledger(name), SMALL_FILE) if store.root else b""
@@ -111,10 +110,10 @@ def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
 def check_tags_complete(
     store: ArtifactStore, name: str, releases: Mapping[str, Sequence[Release]]
 ) -> None:
-    """Refuse an artifact whose ledger on disk lists a later release than have tags.
+    """Refuse an artifact whose ledger on disk lists a later release than there are tags for.
 
-    `releases`, by name, are those with tags. A ledger that cannot be read is refused, too. The next
-    version would be computed wrong.
+    `releases`, by name, are those with tags. An unreadable ledger is refused, too. Otherwise the
+    next version would be wrong.
     """
     tagged = [release.version for release in releases.get(name, ())]
     check_ledger_complete(store, name, _read_working_ledger(store, name), tagged)
@@ -123,7 +122,7 @@ def check_tags_complete(
 def check_ledger_complete(
     store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]
 ) -> None:
-    """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release."""
+    """Refuse an unreadable ledger, and a clone whose tags lack its latest release."""
     parsed = parse_ledger(ledger)
     if parsed.unreadable:
         raise RefusedError(

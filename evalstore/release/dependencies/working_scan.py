@@ -56,7 +56,7 @@ def scan_working_files(
             and blob is not None
             and is_release(ref, data, blob, last[ref.name].version)
         ):
-            with suppress(LoadError):  # its rows cannot be told: it is compared, which says why
+            with suppress(LoadError):  # its rows are unknown: it is compared, which says why
                 path = find_working_rows(store, ref, data) if ref.kind is Kind.DATASET else None
                 rows |= {ref.name: (last[ref.name].commit, path)} if path else {}
                 same.add(ref.name)

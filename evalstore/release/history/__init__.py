@@ -1,1 +1,1 @@
-"""Which release and which edit a part comes from, and what a release reaches."""
+"""Which release and which edit a part comes from, and what a release affects."""

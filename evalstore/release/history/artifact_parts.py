@@ -1,4 +1,4 @@
-"""Takes an artifact apart into named parts with a meaning each: spelling and order do not count."""
+"""Takes an artifact apart into named parts with a meaning each; spelling and order do not count."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _QUESTION_DEFAULTS = ("rubric_ref", "bundle")
 class ArtifactPart(NamedTuple):
     """One part of an artifact.
 
-    `area` is check (all that a check demands), presence (that it is there), param, item, weight or
-    required of the check `name`; scoring (of a rubric); key (of a judge, or the defaults of a
+    `area` is check (everything that a check demands), presence (its existence), param, item, weight
+    or required of the check `name`; scoring (of a rubric); key (of a judge, or the defaults of a
     dataset); question, input, reference or rubric (of the question `name`); or artifact: all of it.
-    `item` is one of a list without order.
+    `item` is an item of an unordered list.
     """
 
     area: str
@@ -60,7 +60,7 @@ class PartPlace(NamedTuple):
 class ListedPart(NamedTuple):
     """A part as an artifact has it: what it means, and its place.
 
-    What is only present, with nothing written of it, has no place (None).
+    If it is only present, with nothing written about it, the place is None.
     """
 
     part: ArtifactPart
@@ -85,10 +85,7 @@ class PartTable:
 
 
 class QuestionMeanings(NamedTuple):
-    """What the parts of one question mean.
-
-    They are its whole row, its input, its reference and its rubric's name.
-    """
+    """What the parts of one question mean: its whole row, input, reference and rubric's name."""
 
     question: str
     input: str
@@ -106,7 +103,7 @@ def read_question_meanings(question: Question, defaults: Mapping[str, Any]) -> Q
 def read_parts(
     kind: Kind, value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]] = ()
 ) -> PartTable | None:
-    """Return the parts of an artifact's mapping, or None when it is malformed.
+    """Return the parts of an artifact's mapping, or None if it is malformed.
 
     `questions` are those of a dataset.
     """
@@ -145,7 +142,7 @@ def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> di
 
 
 def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
-    """Return the factor by which all weights grew, or 1 where there is none.
+    """Return the factor by which all weights grew, or 1 if there is none.
 
     Rescaled weights mean the same.
     """
@@ -164,7 +161,7 @@ def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
 
 
 def list_own_fields(question: Question, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row itself says of its question.
+    """Return what a row itself says about its question.
 
     Its id, its notes and what the dataset's defaults say are left out.
     """
@@ -183,7 +180,7 @@ def list_parts(
 ) -> Iterator[ListedPart]:
     """Yield the parts of an artifact check by check or key by key, without a dataset's questions.
 
-    `rubric` is what the mapping of a rubric was read as; a malformed one (None) has no parts.
+    `rubric` is the parsed mapping of a rubric; a malformed one (None) has no parts.
     """
     if kind is Kind.RUBRIC:
         yield from _list_rubric_parts(rubric, value) if rubric else ()
@@ -269,7 +266,7 @@ _Named = tuple[str, QuestionMeanings]
 class QuestionRows:
     """The questions of one dataset's versions.
 
-    Of the last version that was read it remembers what each line of its rows means.
+    For the last version read, it remembers what each line of its rows means.
     """
 
     store: ArtifactStore
@@ -280,7 +277,7 @@ class QuestionRows:
         """Yield a dataset's questions at a commit, with what each means.
 
         Without a commit (None) they are those on disk. Artifacts of other kinds have none. Raises
-        `LoadError` for a row that is none, and what a malformed question raises.
+        `LoadError` for a malformed row, and what a malformed question raises.
         """
         if dataset.kind is not Kind.DATASET:
             return

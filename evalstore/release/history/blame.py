@@ -21,7 +21,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 @dataclass(frozen=True, slots=True)
 class BlamedPart:
-    """One part as the artifact has it, and the origin of its value."""
+    """One part in the artifact, and the origin of its value."""
 
     part: ArtifactPart
     place: PartPlace
@@ -39,9 +39,8 @@ class Blame:
 def blame(store: ArtifactStore, ref: str) -> Blame:
     """Return who last changed the meaning of each part of what `ref` means.
 
-    Comments, layout and order have no meaning. A default that is nowhere in the file is listed only
-    where it took its value later than what it belongs to. Raises `LoadError` for an artifact that
-    is malformed.
+    Comments, layout and order have no meaning. A default that is not in the file is listed only if
+    it took its value later than what it belongs to. Raises `LoadError` for a malformed artifact.
     """
     resolved = store.resolve(ref)
     places = dict(_list_places(store, resolved))
@@ -50,8 +49,8 @@ def blame(store: ArtifactStore, ref: str) -> Blame:
             f"{resolved.ref} cannot be read part by part",
             hint="see what is wrong: evalstore validate",
         )
-    # A default counts where it took its value in another commit than the one that brought its
-    # check, or the rubric.
+    # A default counts if it took its value in another commit than the one that brought its check,
+    # or the rubric.
     is_rubric = resolved.kind is Kind.RUBRIC
     owners = {part: _find_owner(part) for part in places} if is_rubric else {}
     origins = OriginFinder(store).find_origins(None, resolved, {*places, *owners.values()})
@@ -69,7 +68,7 @@ def _find_owner(part: ArtifactPart) -> ArtifactPart:
 def _list_places(
     store: ArtifactStore, resolved: Resolved
 ) -> Iterator[tuple[ArtifactPart, PartPlace]]:
-    """Yield an artifact's parts by check, key or question; none of a malformed rubric."""
+    """Yield an artifact's parts by check, key or question; none for a malformed rubric."""
     value = resolved.artifact.value
     rubric = read_rubric_state(value) if resolved.kind is Kind.RUBRIC else None
     yield from (

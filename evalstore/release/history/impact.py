@@ -1,4 +1,4 @@
-"""What depends on an artifact: follows references backwards, breadth first, the nearest first."""
+"""What depends on an artifact: follows references backwards, breadth first, nearest first."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _Node = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReferencePin:
-    """One reference from `user` to `target`, as it is written, and its first place.
+    """One reference from `user` to `target`, as written, and its first place.
 
     Both are `<kind>/<id>`. `release` is the user's version, None for a working file. `means` is the
-    version that the reference resolves to today, None where there is none. `follows` are the next
+    version that the reference resolves to today, None if there is none. `follows` are the next
     bumps of the target that it would move to by itself; `locked` says that evalstore.lock keeps it
-    from that. `scores` is False where it only records what a judge was measured on.
+    from that. `scores` is False if it only records what a judge was measured on.
     """
 
     user: str
@@ -55,9 +55,9 @@ class ReferencePin:
 class Dependent:
     """One artifact that depends on the target: its working version and its releases.
 
-    `working` is None without a file. `releases` ascend. `distance` counts references on the
-    shortest way, `through` names the next artifacts on it. `questions` of all its `asked` questions
-    are graded by what leads to the target.
+    `working` is None if there is no file. `releases` ascend. `distance` counts references on the
+    shortest path, `through` names the next artifacts on it. `questions` of its `asked` questions in
+    total are graded by what leads to the target.
     """
 
     name: str
@@ -74,8 +74,8 @@ class Dependent:
 class Impact:
     """What depends on an artifact, or on one `version` of it.
 
-    Without a version (None) it is what depends on any, as the working files say. `pins` are the
-    references on the way, the nearest first; `notes` say what could not be read.
+    Without a version (None) it is what depends on any, according to the working files. `pins` are
+    the references on the way, nearest first; `notes` say what could not be read.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Impact:
 
     @property
     def questions(self) -> int:
-        """How many questions are graded by it, near or far."""
+        """How many questions it grades, directly or not."""
         return sum(dependent.questions for dependent in self.dependents)
 
 
@@ -99,8 +99,8 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
     """Return what depends on an artifact.
 
     Without a pin: whatever working files refer to it, in any version. With one: the working files
-    and the releases that mean exactly the version which that pin means today. Raises `RefError` for
-    what does not exist.
+    and releases that mean exactly the version that the pin means today. Raises `RefError` for what
+    does not exist.
     """
     target_ref = parse_ref(ref)
     if target_ref.type is PinType.REVISION:
@@ -146,8 +146,8 @@ class _ImpactWalk:
         while waiting:
             target = waiting.popleft()
             for reference in self.graph.find_references_to(target[0]):
-                # What a judge was measured on is listed for the target itself and never followed:
-                # no score needs it.
+                # What a judge was measured on is listed for the target itself but never followed:
+                # no score depends on it.
                 if self._matches_target(reference.ref, target) and (
                     reference.scores or target == start
                 ):
@@ -155,14 +155,14 @@ class _ImpactWalk:
                     waiting += self._step_to_user(reference, target)
 
     def list_dependents(self) -> Iterator[Dependent]:
-        """Yield the artifacts that were found, the nearest first, then by name."""
+        """Yield the artifacts found, nearest first, then by name."""
         pins_by_user: defaultdict[str, list[ReferencePin]] = defaultdict(list)
         start = next(iter(self.distances))[0]
         for pin in self.pins:
             if pin.user != start:  # a cycle, which validation reports
                 pins_by_user[pin.user].append(pin)
-        # An artifact is found once for each of its releases; the shortest way to any of them is its
-        # distance.
+        # An artifact is found once for each of its releases; its distance is the shortest path to
+        # any of them.
         nearest: dict[str, int] = {}
         for (name, _), distance in self.distances.items():
             nearest.setdefault(name, distance)
@@ -170,9 +170,9 @@ class _ImpactWalk:
             yield self._make_dependent(name, pins_by_user[name], nearest.get(name, 1))
 
     def _step_to_user(self, reference: ArtifactReference, target: _Node) -> Iterator[_Node]:
-        """Yield the node of who holds a reference, the first time.
+        """Yield the node of a reference's owner, the first time.
 
-        Versions matter only when one was asked for.
+        Versions matter only if one was requested.
         """
         node = reference.name, (reference.user.partition("@")[2] if target[1] else "")
         if reference.scores and node not in self.distances:
@@ -186,7 +186,7 @@ class _ImpactWalk:
         return not wanted or self._find_meaning(ref) == wanted
 
     def _find_meaning(self, ref: Ref) -> str | None:
-        """Return the version that a reference means today; None where it means no release."""
+        """Return the version that a reference means today; None if it means no release."""
         if ref.version is not None:
             tags = self.store.tags
             known = tags.find(tags.grammar.format_name(ref.kind, ref.id, ref.version))
@@ -226,8 +226,7 @@ class _ImpactWalk:
         )
 
     def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
-        # Counts are those of the working file; where only releases refer, those of the newest of
-        # them.
+        # Counts are those of the working file; if only releases refer, those of the newest of them.
         versions = sorted({pin.release for pin in pins if pin.release}, key=parse_version)
         working = any(pin.release is None for pin in pins)
         newest = None if working else versions[-1]

@@ -1,4 +1,4 @@
-"""Finds who gave a part its meaning: the commit on the way to it, its authors, and its release."""
+"""Finds who gave a part its meaning: the commit that did, its authors, and its release."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _SHALLOW = "this shallow clone does not have the commit: {}"
 class PartOrigin:
     """The commit in which a part last took its value, and the release that brought it.
 
-    `commit` and what follows are None where no commit holds the part (the working tree), or the
-    history is lost; `gap` then says why. `released_in` is None for what no release on the way
-    holds. `undoes`: the part is as it was before this commit, which is not on the way.
+    `commit` and the following fields are None if no commit has the part (the working tree), or the
+    history is lost; `gap` then says why. `released_in` is None if no release on the way has the
+    part. `undoes`: the part is as it was before this commit, which is not on the way.
     """
 
     commit: str | None = None
@@ -95,7 +95,7 @@ class OriginFinder:
     def _list_fresh(
         self, new: Resolved, head: str | None, parts: Iterable[ArtifactPart]
     ) -> list[ArtifactPart]:
-        """Return the parts that a working file has otherwise than the newest commit."""
+        """Return the parts in which a working file differs from the newest commit."""
         written, committed = self._read_resolved(new), _ABSENT
         if head is not None:
             committed = (
@@ -159,7 +159,7 @@ class OriginFinder:
 class _ArtifactHistory:
     """The history of one artifact between two commits.
 
-    `releases` has the first release that holds each commit.
+    `releases` has the first release that contains each commit.
     """
 
     store: ArtifactStore
@@ -193,7 +193,7 @@ class _ArtifactHistory:
         return cls(store, parts, _find_first_releases(history, releases))
 
     def describe(self, ending: PartEnding) -> PartOrigin:
-        """Return what is known of the commit in which a search ended."""
+        """Return what is known about the commit in which a search ended."""
         release = self.releases.get(ending.commit)
         origin = PartOrigin(
             released_in=str(release.version) if release else None,
@@ -225,10 +225,10 @@ def _find_untagged(
 
 
 def _find_first_releases(history: FileHistory, releases: Iterable[Release]) -> dict[str, Release]:
-    """Return for each commit the first release on the way that holds it."""
+    """Return for each commit the first release on the way that contains it."""
     by_commit: dict[str, Release] = {}
     for release in releases:
-        by_commit.setdefault(release.commit, release)  # of several on one commit the lowest
+        by_commit.setdefault(release.commit, release)  # of several on one commit, the lowest
     found: dict[str, Release] = {}
     for oid in reversed([*history.commits]):  # parents first
         if oid in by_commit:
@@ -242,7 +242,7 @@ def _find_releaser(store: ArtifactStore, release: Release) -> str:
 
 
 def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iterable[Question]:
-    """Return the questions of a dataset; none of another artifact."""
+    """Return the questions of a dataset; none for another artifact."""
     artifact = resolved.artifact
     if artifact.kind is not Kind.DATASET:
         return ()
@@ -262,16 +262,16 @@ def _list_paths(store: ArtifactStore, artifact: ArtifactIdentity) -> list[str]:
 
 
 def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdentity]:
-    """Return an artifact as it is named, and as it was before it was renamed, the last first."""
+    """Return an artifact under its name, and under its former ones, latest first."""
     return [artifact, *map(parse_ref, list_former_names(store, artifact.name))]
 
 
 def _read_committed_parts(
     rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str
 ) -> PartTable | None:
-    """Return an artifact's parts by its first name in a commit.
+    """Return an artifact's parts by the first of its names in a commit.
 
-    They are empty where the commit has no such file, and None if it is malformed.
+    They are empty if the commit has no such file, and None if it is malformed.
     """
     store = rows.store
     try:

@@ -20,7 +20,7 @@ from evalstore.store.file_history import FileHistory
 class Ending(StrEnum):
     """Where the search for a part's origin ended.
 
-    That is in a commit, at the base, or where a shallow clone ends.
+    That is in a commit, at the base, or at the end of a shallow clone.
     """
 
     COMMIT = "commit"
@@ -36,7 +36,7 @@ class PartEnding(NamedTuple):
 
 
 class _PartSearch(NamedTuple):
-    """One part that is looked for, and its name in the version that has been reached."""
+    """One part searched for, and its name in the version that has been reached."""
 
     wanted: ArtifactPart
     here: ArtifactPart
@@ -61,7 +61,7 @@ class _Step:
     ) -> _Step:
         """Return the step between two versions.
 
-        `changed` are the parts that differ by their names.
+        `changed` are the parts that differ, by name.
         """
         changed = frozenset(part for part, _ in old.meanings.items() ^ new.meanings.items())
         return cls(parent, old, new, pair_names(old, new, renames) if changed else {}, changed)
@@ -92,8 +92,8 @@ class _Step:
 class PartHistory:
     """The versions of one artifact in a `FileHistory`.
 
-    `read_table(commit)` returns the parts at a commit, None for a file that is malformed: such a
-    version is passed over. `renames` are the new ids of renamed questions by the old ones.
+    `read_table(commit)` returns the parts at a commit, None for a malformed file: such a version is
+    skipped. `renames` are the new ids of renamed questions by the old ones.
     """
 
     history: FileHistory
@@ -102,7 +102,7 @@ class PartHistory:
     _tables: dict[str, PartTable | None] = field(default_factory=dict)
 
     def find_endings(self, parts: Iterable[ArtifactPart]) -> dict[ArtifactPart, PartEnding]:
-        """Return each part's newest commit whose value differs from all parents'.
+        """Return each part's newest commit whose value differs from that of all parents.
 
         Names are those of the head. A part that the head lacks is named as in the version that last
         had it.
@@ -119,7 +119,7 @@ class PartHistory:
             if not searches:
                 continue
             steps = [*self._list_steps(oid)]
-            # Most commits change few parts, and the rest goes on to the first parent together.
+            # Most commits change few parts, and the rest moves on to the first parent together.
             if steps and not steps[0].names and steps[0].parent in self.history.commits:
                 rest = [search for search in searches if search.here not in steps[0].changed]
                 waiting.setdefault(steps[0].parent, []).extend(rest)
@@ -139,7 +139,7 @@ class PartHistory:
     def _list_steps(self, oid: str) -> Iterator[_Step]:
         """Yield the step from each parent of a commit.
 
-        A malformed parent is replaced by its own parents. There is none to a malformed version.
+        A malformed parent is replaced by its own parents. There is no step to a malformed version.
         """
         new = self._read(oid)
         waiting, seen = list(reversed(self.history.commits[oid])), set[str]()
@@ -170,7 +170,7 @@ class PartHistory:
         return ending
 
     def _find_later_name(self, part: ArtifactPart, oid: str) -> ArtifactPart:
-        """Return the name that an absent part has at a commit, if that only renamed it."""
+        """Return the name that an absent part has at a commit, if the commit only renamed it."""
         for step in self._list_steps(oid):
             names = {before: after for after, before in step.names.items() if before}
             if part in step.old.meanings and part.name in names:

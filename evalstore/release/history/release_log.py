@@ -22,19 +22,19 @@ from evalstore.store.lineage import list_former_names
 from evalstore.store.listing import ReleaseHistory, ReleaseSummary, read_history
 from evalstore.versions import Bump, Version
 
-COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of an ordinary rubric
+COMPARED_LIMIT = 30  # releases, each against the one before: half a second for an ordinary rubric
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLogEntry:
     """One release against `before`, the readable one before it.
 
-    That is None for the first, or where nothing was compared. `before_name` is the name of that
-    one: an earlier one of the artifact, where it was renamed in between. `rules` say how often each
-    found something at which level, and `required` is the bump for all, by the rules alone, whatever
-    was overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest
-    release whose scores are comparable, None where that is not known; with `open` an earlier one
-    might be, too. `diff` is the whole comparison, where something changed.
+    `before` is None for the first release, or if nothing was compared. `before_name` is its name: a
+    former one of the artifact if it was renamed in between. `rules` say how often each found
+    something at which level, and `required` is the bump for all, by the rules alone, whatever was
+    overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest
+    release whose scores are comparable, None if unknown; with `open`, an earlier one might be, too.
+    `diff` is the whole comparison if something changed.
     """
 
     logged: ReleaseSummary
@@ -50,7 +50,7 @@ class ReleaseLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLog:
-    """The releases of one artifact, newest first, with those from before it was renamed.
+    """The releases of one artifact, newest first, including those from before it was renamed.
 
     `skipped` were not compared, because of their number or because nobody asked; `floating` are
     references without an exact version, of the newest or of what it refers to, under which scores
@@ -72,7 +72,7 @@ def read_release_log(
     """Return the releases that a reference covers, newest first.
 
     The newest `limit` (None: all) are compared with those before them. A release that cannot be
-    read says so, and is passed over. Raises `RefError` when there are none.
+    read says so, and is skipped. Raises `RefError` if there are none.
     """
     history = read_history(store, ref)
     line = _list_line(store, ref.name)
@@ -103,7 +103,7 @@ def _list_absent(history: ReleaseHistory) -> tuple[tuple[Version, ...], str]:
 def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
     """Return the releases of an artifact, newest first.
 
-    Behind them are those that it had before it was renamed.
+    They are followed by those that it had before it was renamed.
     """
     line = [*read_history(store, parse_ref(name)).releases]
     for former in list_former_names(store, name):
@@ -115,9 +115,9 @@ def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
 
 
 class _LogStep(NamedTuple):
-    """The index of the release before, and what changed since.
+    """The index of the previous release, and what changed since.
 
-    `before` is None for the first release, `diff` where nothing changed.
+    `before` is None for the first release, `diff` if nothing changed.
     """
 
     before: int | None
@@ -132,7 +132,7 @@ class _LogStep(NamedTuple):
 class _ReleaseComparer:
     """Compares the releases of an artifact, newest first.
 
-    Results go by the index of a release in that order.
+    Results are by the index of a release in that order.
     """
 
     store: ArtifactStore
@@ -145,7 +145,7 @@ class _ReleaseComparer:
     def compare_steps(self, indexes: Sequence[int], limit: int | None) -> None:
         """Compare the releases at `indexes`, and older ones until a score could move.
 
-        At most `limit` are compared in all.
+        At most `limit` are compared in total.
         """
         end = len(self.releases) if limit is None else min(indexes[0] + limit, len(self.releases))
         for index in range(indexes[0], end):
@@ -154,13 +154,13 @@ class _ReleaseComparer:
             except EvalstoreError as error:
                 self.problems[index] = str(error)
             else:
-                # Past the asked ones only until the oldest of them is known to be comparable, or
-                # not.
+                # Beyond the requested ones only until it is known whether the oldest of them is
+                # comparable.
                 if index >= indexes[-1] and (step.is_major or step.before is None):
                     return
 
     def list_entries(self, indexes: Sequence[int]) -> Iterator[ReleaseLogEntry]:
-        """Yield the entries at `indexes`, with what comparing found."""
+        """Yield the entries at `indexes`, with the results of comparing."""
         for index in indexes:
             entry = ReleaseLogEntry(self.releases[index], problem=self.problems.get(index))
             if step := self.steps.get(index):
@@ -215,7 +215,7 @@ class _ReleaseComparer:
 
     def _compare_with_previous(self, index: int) -> _LogStep:
         new = self._resolve_release(index)
-        # A release that cannot be read is passed over: the one before it is compared instead.
+        # A release that cannot be read is skipped: the one before it is compared instead.
         for before in self._list_earlier(index):
             if self._precedes(before, index):
                 try:
@@ -227,9 +227,9 @@ class _ReleaseComparer:
         return _LogStep(None, None)
 
     def _list_earlier(self, index: int) -> list[int]:
-        """Return the older releases, first the one that this was made from.
+        """Return the older releases, beginning with the one that this was made from.
 
-        A fix of an old line comes between them.
+        A fix of an old line may come between them.
         """
         previous = self.releases[index].previous
         earlier = range(index + 1, len(self.releases))
@@ -238,7 +238,7 @@ class _ReleaseComparer:
         )
 
     def _precedes(self, before: int, index: int) -> bool:
-        """Whether one release is what another is measured by.
+        """Whether one release is what another is measured against.
 
         A pre-release is that for pre-releases only.
         """

@@ -1,4 +1,4 @@
-"""Finds the files that a commit holds under the version of a release, and with another content."""
+"""Finds files that a commit has under the version of a release, but with other content."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def check_committed_edits(
 ) -> Iterator[Finding]:
     """Yield committed files with a release's version and other content, as status judges them.
 
-    Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet:
-    status says both.
+    Yields nothing about files whose settings cannot be read, or about an edit that is not committed
+    yet: status reports both.
     """
     head = find_head(store.git)
     if store.root is None or head is None:
@@ -45,7 +45,7 @@ def check_committed_edits(
 
 
 def _holds_files(store: ArtifactStore, root: Path, commit: str, name: str) -> bool:
-    """Whether a commit holds the file of an artifact, and of its rows, as they are on disk."""
+    """Whether a commit has the file of an artifact, and its rows, as they are on disk."""
     with suppress(LoadError):  # a file that cannot be opened is not as it was committed
         blobs = {
             path: store.find_file_at(commit, path) for path in list_artifact_files(store, [name])

@@ -56,8 +56,8 @@ from evalstore.text import count_noun, make_excerpt
 class GateOptions:
     """What judges a change besides its base: the time, strictness and outside signers.
 
-    Without `signers` those of the base count. `watches` wrap the iterations of validate, verify and
-    status (progress bars) by their names; `whole` gives every finding its line of the file.
+    Without `signers`, those of the base count. `watches` wrap the iterations of validate, verify
+    and status (progress bars), by name; `whole` gives every finding its line of the file.
     """
 
     now: datetime
@@ -69,9 +69,9 @@ class GateOptions:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What validate, verify and status say of a change since a base, and its effect on the store.
+    """What validate, verify and status say about a change since a base, and what it does.
 
-    `strict`: the store, its base or the caller wants no finding at all.
+    `strict`: the store, its base or the caller allows no finding at all.
     """
 
     base: str
@@ -83,7 +83,7 @@ class GateResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the change may go in."""
+        """Whether the change may be merged."""
         passed = {Severity.INFO} if self.strict else {Severity.INFO, Severity.WARNING}
         found = chain(self.findings, self.validation.findings, self.status.findings)
         return (
@@ -94,7 +94,7 @@ class GateResult:
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """Every finding once: what several of the three commands say is said by the first."""
+        """Every finding once: what several of the three commands say is reported by the first."""
         found = (
             self.findings,
             self.validation.findings,
@@ -107,11 +107,11 @@ class GateResult:
 def check_change(
     store: ArtifactStore, base: str, options: GateOptions, *, folder: Path | None = None
 ) -> GateResult:
-    """Judge the working tree as a change since `base`, a revision; raises as the three commands do.
+    """Judge the working tree as a change since `base`, a revision; raises like the three commands.
 
-    Releases are those of the base's tag prefix; settings count where they are the stricter of both;
-    signers, locks, ledgers and acceptances are the base's. `folder` is where the store was looked
-    for, and where the base has it. Raises `RefusedError` in a bare repository.
+    Releases are those with the base's tag prefix; of both settings, the stricter count; signers,
+    locks, ledgers and acceptances are the base's. `folder` is where the store was looked for, and
+    where the base has it. Raises `RefusedError` in a bare repository.
     """
     if store.root is None:
         raise RefusedError(
@@ -154,7 +154,7 @@ def _validate(store: ArtifactStore, base: BaseStore, options: GateOptions) -> Fi
 
 
 def _find_lock(store: ArtifactStore) -> Lock:
-    """Return the lock to go by; none where it cannot be read, which is a finding of its own."""
+    """Return the lock to rely on; empty if it cannot be read, which is a separate finding."""
     try:
         return store.lock
     except LoadError:
@@ -162,7 +162,7 @@ def _find_lock(store: ArtifactStore) -> Lock:
 
 
 def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    """Yield what a change takes from the store or from its checks.
+    """Yield what a change removes from the store or from its checks.
 
     `store` has the settings that the change brings.
     """
@@ -232,7 +232,7 @@ def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Find
         what = "evalstore.yaml no longer says `signed: require`"
         yield make_finding("signers-changed", Place(SETTINGS_FILE), what=what, base=base.name)
         return
-    with suppress(EvalstoreError):  # a file that is missing is a finding of its own
+    with suppress(EvalstoreError):  # a missing file is a separate finding
         file = find_signers_file(store.settings)
         new = read_signers(store)
         for signer in find_added_signers(_read_base_signers(base), new):
@@ -245,7 +245,7 @@ def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Find
 
 
 def _read_base_signers(base: BaseStore) -> bytes:
-    """Return who may sign by the base; nobody where it has no file and needs none."""
+    """Return who may sign according to the base; nobody if it has no file and needs none."""
     try:
         return base.read_signers()
     except EvalstoreError:
@@ -286,7 +286,7 @@ def _find_looser_bundles(base: BaseStore, store: ArtifactStore) -> Iterator[Find
         old = base.store.read_file_at(base.commit, before, SMALL_FILE)
         try:
             new = read_below(store.root, now, SMALL_FILE)
-        except LoadError:  # a file that is there and cannot be read is a finding of its own
+        except LoadError:  # an existing file that cannot be read is a separate finding
             new = None
         if old is not None and old != new and (what := _describe_looser(old, new)):
             facts = {"name": name, "base": base.name, "what": what, "path": shlex.quote(before)}
@@ -294,7 +294,7 @@ def _find_looser_bundles(base: BaseStore, store: ArtifactStore) -> Iterator[Find
 
 
 def _describe_looser(old: bytes, new: bytes | None) -> str:
-    """Say how one schema lets more rows through than another; "" where it does not."""
+    """Say how one schema allows more rows than another; "" if it does not."""
     if new is None:
         return "it is gone"
     try:

@@ -1,6 +1,6 @@
 """Verifies all releases against their files, the ledgers and a lock.
 
-It also verifies a lock against the store that it is of.
+It also verifies a lock against its store.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ from evalstore.store.revisions import find_refs, read_head
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.versions import Version, find_version
 
-# Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
+# Whether to verify a release: its `<kind>/<id>`, and its version (None: any).
 ReleaseFilter = Callable[[str, Version | None], bool]
-# The name of a tag that should be there -> the finding to report where it is not, given where it
-# may be fetched from.
+# The name of a tag that should exist -> the finding to report if it does not, given where to fetch
+# it from.
 ExpectedTags = Mapping[str, Callable[[str], Finding]]
 
-_SHOWN_IGNORED = 10  # ignored tags that have a finding each
+_SHOWN_IGNORED = 10  # ignored tags that get a finding each
 _BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
@@ -81,7 +81,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether all that was verified is what was released.
+        """Whether everything verified is what was released.
 
         Notes (severity info) do not count.
         """
@@ -106,9 +106,9 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     findings; by default the store's own. `watch` wraps the iteration over the releases (a progress
     bar). `remote` names the one whose tags are compared, too; True is the branch's own. `signers`
     are the bytes of a file of allowed signers from elsewhere, by default the store's own. With
-    `base` the signers, the lock and the acceptances of that commit count as well, and what was
-    released since is judged by its settings. `now` is when a release arrives that no commit holds
-    yet. Reads only. Raises `RefError` for a reference that names no release.
+    `base`, the signers, the lock and the acceptances of that commit count as well, and later
+    releases are judged by its settings. `now` is when a release arrives that no commit has yet. It
+    only reads. Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
@@ -151,7 +151,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
     found = list(findings)
-    # Files are compared with sound releases only; with a base, status says it.
+    # Files are compared with sound releases only; with a base, status reports that.
     if base is None and all(finding.severity is not Severity.ERROR for finding in found):
         found += _check_files(store, is_wanted)
     return Verification(
@@ -160,7 +160,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
 
 
 def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings with a single one for all ignored tags behind the first ones.
+    """Return findings, with a single one for all ignored tags after the first ones.
 
     Another store can have thousands of releases.
     """
@@ -185,8 +185,8 @@ def _check_release(
 ) -> Iterator[Finding]:
     """Yield what is wrong with one release.
 
-    Where it is sound, its version and the lock's blocks of it are checked. `unchecked` loses those
-    blocks by the name of their tag; where one raises they stay, for `check_block` to report.
+    If it is sound, its version and the lock's blocks about it are checked. These blocks are removed
+    from `unchecked` by the name of their tag; if one raises, they stay for `check_block` to report.
     """
     release = yield from check_release(records, tag)
     if release is None:
@@ -214,7 +214,10 @@ def _check_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Fin
 
 
 def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
-    """Return what the lock of the base says otherwise, or says alone: it is to be true as well."""
+    """Return the blocks that differ from, or exist only in, the base's lock.
+
+    They must be true as well.
+    """
     refs = {ref: entry for ref, entry in base.lock.refs.items() if own.refs.get(ref) != entry}
     return read_lock_blocks(replace(base.lock, refs=refs), f"git:{base.name}:{LOCK_FILE}")[0]
 
@@ -233,9 +236,9 @@ def _check_missing(
 
 
 def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding]:
-    """Yield the releases of HEAD's ledgers that a remote lacks, or has as other objects.
+    """Yield the releases in HEAD's ledgers that a remote lacks, or has as other objects.
 
-    Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not
+    Raises `RefusedError` for a remote that does not exist, and `GitError` for one that does not
     answer.
     """
     from evalstore.release.publishing.push import find_push_route, find_unpushed_commits
@@ -268,7 +271,7 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
 
 
 def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verification:
-    """Verify that the store's lock holds every reference, and that all is as it was locked.
+    """Verify that the store's lock has every reference, and that everything is as it was locked.
 
     It only reads. `watch` wraps the iterations over the lock, artifacts and references (a progress
     bar).
@@ -287,7 +290,6 @@ def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verificatio
 
     def resolve_and_check(_: FindPlace, ref: Ref) -> Resolved | None:
         # Each reference is resolved once: to be checked, and for what it refers to itself.
-        # Why one cannot be resolved is reported with its block of the lock.
         resolved = None
         with suppress(EvalstoreError):
             resolved = store.resolve(ref)
@@ -320,7 +322,7 @@ def _check_blocks(
     *,
     watch: Watch[LockBlock] = iter,
 ) -> Iterator[Finding]:
-    # Said when they are about to be read: what was read ahead for something else may be gone by
+    # Announced just before they are read: what was read ahead for something else may be gone by
     # now.
     expect_releases(store, (block.ref for block in blocks))
     for block in watch(blocks):

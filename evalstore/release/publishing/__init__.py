@@ -1,1 +1,1 @@
-"""Releases: the plan, the commit with its tags, the push; and once more upon others' releases."""
+"""Releases: the plan, the commit with its tags, the push; and again on top of others' releases."""

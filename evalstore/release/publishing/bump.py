@@ -51,9 +51,9 @@ _RETRY_HINT = (
 
 
 def bump(store: ArtifactStore, options: BumpOptions) -> Released:
-    """Release working files; what stays as it was released is named and left alone.
+    """Release working files; unchanged ones are named and left alone.
 
-    Raises `RefusedError` and its like before anything is changed, and `ConflictError` when somebody
+    Raises `RefusedError` and the like before anything is changed, and `ConflictError` if somebody
     else was faster.
     """
     _check_options(store, options)
@@ -97,10 +97,10 @@ def _check_options(store: ArtifactStore, options: BumpOptions) -> None:
 def release_under_lock(
     store: ArtifactStore, options: BumpOptions
 ) -> tuple[Released, PushRoute | None, Mapping[str, str]]:
-    """Release what is asked for, under the repository's lock.
+    """Release what is requested, under the repository's lock.
 
-    Returns what was released, where to push it, and which refs are there to push. Raises
-    `RefusedError`, before anything is released, where the remote to push to does not exist.
+    Returns what was released, where to push it, and which refs there are to push. Raises
+    `RefusedError`, before anything is released, if the remote to push to does not exist.
     """
     try:
         with lock_repository(store, options.signature) as repository:
@@ -128,7 +128,7 @@ def release_under_lock(
 
 
 def build_write_error(error: OSError) -> RefusedError:
-    """Return the error of a release that the disk did not take."""
+    """Return the error for a release that could not be written to disk."""
     words = f"the release cannot be written: {describe_error(error)}"
     return RefusedError(words, hint=_RETRY_HINT)
 
@@ -138,14 +138,13 @@ def _release_without_commit(
 ) -> Released:
     """Say what would be released on `head`.
 
-    Without a head (`--no-commit`) the versions are written into the files.
+    Without a head (`--no-commit`), the versions are written into the files.
     """
     plan = make_plan(store, options)
     unreviewed: tuple[str, ...] = ()
     if head:
         checkout = find_checkout(store.git, head)
-        # Nothing is kept of them: what a commit would be refused for is refused by the dry run,
-        # too.
+        # Nothing of them is kept: what a commit would be refused for, the dry run refuses, too.
         list(
             list_commit_files(
                 store, plan.steps, checkout.tip, tagged=options.tag, signed=options.sign

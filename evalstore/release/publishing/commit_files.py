@@ -1,4 +1,4 @@
-"""The files of one release: artifacts, the rows beside them, and their ledgers.
+"""The files of one release: artifacts, the rows next to them, and their ledgers.
 
 It writes nothing but blobs.
 """
@@ -44,7 +44,7 @@ class CommitFile:
     """One file to commit, its path relative to the store.
 
     `content` None is the file on disk, which may be large, with its pins moved (`moves`). `before`
-    is the blob of the file on disk, None where there is none. `to_lf`: git keeps it with LF, where
+    is the blob of the file on disk, None if it is missing. `to_lf`: git stores it with LF, although
     the working tree has CRLF.
     """
 
@@ -65,8 +65,8 @@ def list_commit_files(
 ) -> Iterator[CommitFile]:
     """Yield the files that steps commit, in order.
 
-    Of each artifact they are its file, its rows, and, with a tag only, its ledger. Raises
-    `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
+    For each artifact they are its file, its rows, and, only with a tag, its ledger. Raises
+    `RefusedError` for a path that is a link in git, and for a ledger that somebody has edited.
     """
     to_lf = _find_crlf_files(store, steps)
     for step in steps:
@@ -104,7 +104,7 @@ def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile
 
 
 def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
-    """Return the files with CRLF that git keeps with LF.
+    """Return the files with CRLF that git stores with LF.
 
     git's attributes are read only for those with a CR.
     """
@@ -131,8 +131,8 @@ def _extend_ledger_file(
     ledger += b"".join(
         line + b"\n" for line in _list_reverted_lines(store, step.name, releases, ledger, tip)
     )
-    # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not
-    # overwritten.
+    # The committed ledger is continued; one that was edited by hand, or left by a torn checkout, is
+    # not overwritten.
     on_disk, name = _read_working_file(store, path), shlex.quote(path)
     if on_disk is not None and committed not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
@@ -153,7 +153,7 @@ def _list_reverted_lines(
 ) -> Iterator[bytes]:
     """Yield the lines that a `git revert` of releases took from a ledger.
 
-    A release is undone only by a new one.
+    Only a new release can undo a release.
     """
     known = parse_ledger(ledger).by_version
     missing = [release for release in releases if str(release.version) not in known]
@@ -187,9 +187,9 @@ def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bo
 
 
 class FileBlobs(NamedTuple):
-    """The blobs of a file: as git keeps it, and as the working tree has it.
+    """The blobs of a file: as git stores it, and as the working tree has it.
 
-    The working tree may have other line ends.
+    The working tree may have other line endings.
     """
 
     kept: str
@@ -201,7 +201,7 @@ def write_blobs(
 ) -> tuple[list[FileBlobs], dict[str, bytes]]:
     """Return the blobs of files.
 
-    Files that are read from disk are written; of the others only the ids are computed.
+    Files read from disk are written; for the others only the ids are computed.
     """
     with ExitStack() as stack:
         rows = {file.path: file for file in files if file.content is None}

@@ -1,7 +1,7 @@
 """Finds the commits that the remote lacks, and which of their releases need another number.
 
-A release needs one where the remote has the same version, or one more release of the same artifact.
-Only the remote's objects are fetched; nothing of the repository is changed.
+A release needs one if the remote has the same version, or one more release of the same artifact.
+Only the remote's objects are fetched; nothing in the repository is changed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OwnCommit:
 class RemoteState:
     """What the remote has: the tip of the branch, and the tags of the store's releases.
 
-    `tip` is None while the remote has no such branch.
+    `tip` is None as long as the remote has no such branch.
     """
 
     remote: str
@@ -51,9 +51,9 @@ class RemoteState:
 
 @dataclass(frozen=True, slots=True)
 class OwnEdits:
-    """What is repeated on theirs as an edit.
+    """What is repeated on top of theirs as an edit.
 
-    It is made of the commits from the first withdrawn release up to the tip.
+    It is made from the commits from the first withdrawn release up to the tip.
     """
 
     branch: str
@@ -122,7 +122,7 @@ def find_own_edits(
 
 
 def _list_own_commits(store: ArtifactStore, tip: str, theirs: str | None) -> Iterator[OwnCommit]:
-    """Yield the commits that the remote lacks, the oldest first."""
+    """Yield the commits that the remote lacks, oldest first."""
     span, ledgers = [f"^{theirs}"] if theirs else [], f"{store.prefix}{locate_ledger('')}"
     changed = defaultdict[str, set[str]](set)
     for change in read_changes(store.git, tip, [], "ADMT", ["--no-merges", *span]):
@@ -150,9 +150,9 @@ def _list_released(
 def _find_released_there(
     store: ArtifactStore, own: Sequence[OwnCommit], tip: str, theirs: RemoteState
 ) -> set[str]:
-    """Return the artifacts of which the remote's branch has more releases.
+    """Return the artifacts that have more releases on the remote's branch.
 
-    Only artifacts that own commits released are looked at.
+    Only artifacts that own commits released are considered.
     """
     if not theirs.tip:
         return set()
@@ -164,7 +164,7 @@ def _find_released_there(
 def _has_met(
     unseen: Iterable[str], theirs: RemoteState, prefix: str, released_there: set[str]
 ) -> bool:
-    """Whether the remote has what collides with one of the `unseen` releases.
+    """Whether the remote has something that collides with one of the `unseen` releases.
 
     That is another release of the same version, or one more release of the same artifact.
     """
@@ -178,12 +178,12 @@ def _list_unseen(
 ) -> Iterator[str]:
     """Yield the releases of a commit that never reached the remote.
 
-    A push without `--atomic` brings only some of the tags.
+    A push without `--atomic` delivers only some of the tags.
     """
     for ref in commit.released:
         name = f"{TAG_REFS}{store.tag_prefix}{ref}"
         there = theirs.tags.get(name)
-        # My own tag may be gone: `git fetch --tags --force` puts theirs in its place.
+        # The own tag may be gone: `git fetch --tags --force` puts theirs in its place.
         if not there or there != here.get(name) or not _is_tag_of(store, there, commit.oid):
             yield ref
 
@@ -195,7 +195,7 @@ def _is_tag_of(store: ArtifactStore, oid: str, commit: str) -> bool:
 def split_commits(later: Sequence[OwnCommit]) -> tuple[list[OwnCommit], list[OwnCommit]]:
     """Return the commits that can be repeated as they are, and the others.
 
-    The others are releases, and what goes on from them.
+    The others are releases, and commits that build on them.
     """
     alone, edits = [], []
     edited: set[str] = set()

@@ -52,7 +52,7 @@ _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must
 
 
 class BumpPlan(NamedTuple):
-    """The steps of a bump, and what is known of its release before there is one."""
+    """The steps of a bump, and what is known about its release beforehand."""
 
     steps: tuple[ReleaseStep, ...]
     preview: Released
@@ -60,11 +60,11 @@ class BumpPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan while it is made: steps by name, and the versions that pins move to.
+    """A plan in the making: steps by name, and the versions that pins move to.
 
-    It also has the drafts by name, and who pins or follows whom. `migrated` are the last
-    releases of rubrics by the source that they were migrated from, which datasets of the same
-    source are to pin.
+    It also has the drafts by name, and who pins or follows whom. `migrated` are the last releases
+    of rubrics by the source that they were migrated from, which datasets from the same source
+    should pin.
     """
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
@@ -74,14 +74,14 @@ class _PlanDraft:
         default_factory=lambda: defaultdict(dict)
     )
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    # By the name they follow.
+    # By the name that they follow.
     followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref]:
-    """Return the working files that are named, or all.
+    """Return the named working files, or all.
 
-    Raises `RefError` for a name that is not among them.
+    Raises `RefError` for an unknown name.
     """
     working = {ref.name: ref for ref in store.working()}
     if options.all_:
@@ -147,7 +147,7 @@ def _describe_version(store: ArtifactStore, step: ReleaseStep, *, tagged: bool) 
 
 def _list_followed_versions(draft: _PlanDraft) -> Iterator[FollowedVersion]:
     for name, by in sorted(draft.followers.items()):
-        # Who is released by the same bump has a version that says so.
+        # What the same bump releases has a new version to mention.
         if others := sorted(by - draft.steps.keys()):
             yield FollowedVersion(draft.steps[name].ref, draft.steps[name].bump, tuple(others))
 
@@ -164,7 +164,7 @@ def _add_to_plan(
     if is_named and renumbered:
         follows = {old: new for old, new in moves.items() if _write_exact(old) in renumbered}
     origin = read_origin(resolved.artifact.value)
-    # What an earlier bump left behind is told of again: nobody else would.
+    # What an earlier bump left behind is reported again: nothing else would.
     lagging = draft.migrated.get(origin, {})
     behind = _find_moves_if_readable(context, resolved, lagging, strict=False) if lagging else {}
     for old in (moves | behind).keys() - follows.keys():
@@ -236,7 +236,7 @@ def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator
     for ref in store.working():
         try:
             yield store.resolve(ref)
-        except EvalstoreError as error:  # a broken file stops only the bump of itself
+        except EvalstoreError as error:  # a broken file blocks only its own bump
             if ref.name in wanted:
                 error.hint = add_abort(store.git, error.hint)
                 raise
@@ -257,7 +257,7 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
 
 
 def _sort_by_dependency(artifacts: Iterable[Resolved]) -> list[Resolved]:
-    # Composites pin rubrics, and cannot be nested: after all others of their kind.
+    # Composites pin rubrics, and cannot be nested, so they come after all others of their kind.
     def sort_key(resolved: Resolved) -> tuple[int, bool]:
         pins = find_pins(resolved.kind, resolved.artifact.value)
         composite = any(pointer[-1] == "rubric_ref" for pointer, _ in pins)
@@ -275,7 +275,7 @@ def _check_steps(
     for step in steps.values():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
         _check_version_free(step, list_line_releases(releases, step.resolved.artifact))
-    # A pin may name a version of this bump: all of it is released by one transaction.
+    # A pin may name a version of this bump: everything is released in one transaction.
     known |= {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
         check_pins_released(store, list_references(store, step.resolved, step.moves), known)
@@ -290,7 +290,7 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
                 place=step.artifact.document.locate(("version",)),
                 hint=suggest_free_version(release, step.bump, known),
             )
-        # A tag made by hand may carry build metadata, which precedence ignores.
+        # A tag made by hand may have build metadata, which precedence ignores.
         if version.without_build == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
@@ -328,7 +328,7 @@ def _can_become(ref: Ref, version: Version) -> bool:
 
 
 def check_tag_name(tag: str) -> None:
-    """Refuse the name of a tag that SemVer allows and git does not."""
+    """Refuse a tag name that SemVer allows and git does not."""
     if tag.endswith(".lock") or len(tag) > _NAME_LIMIT:
         why = (
             "git allows no tag that ends in .lock"

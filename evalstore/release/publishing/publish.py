@@ -69,18 +69,18 @@ from evalstore.store.revisions import find_refs
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 
-# Of a release whose branch moves meanwhile; those in which others can still commit.
+# For a release whose branch moves meanwhile; the tries in which others can still commit.
 _TRIES, _FREE_TRIES = (
     10,
     9,
 )
-# What git says of a ref that is not as it was -> what happened.
+# What git says about a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags already exists",
     "but expected": "the branch moved during the bump",
     "unable to resolve reference": "the branch was deleted",
 }
-# To git a tag is a file: below it there can be no other tag.
+# To git a tag is a file: there can be no other tag below it.
 _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^']+)'")
 
 
@@ -98,7 +98,7 @@ class ReleaseMessages(NamedTuple):
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
     """Return the commit's message: the user's text or a summary.
 
-    Each of several artifacts adds a line.
+    If there are several artifacts, each adds a line.
     """
     verb = "Release" if tagged else "Set the version of"
     summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
@@ -123,10 +123,10 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDraft:
-    """A release: the changes of its files, and what the branch holds at their paths (`committed`).
+    """A release: the changes of its files, and what the branch has at their paths (`committed`).
 
-    git has the files already, but for `contents`, by their blobs, which are written with the trees.
-    The commit is built on whatever tip the branch has, as long as that holds the same there.
+    git already has the files, except `contents` (by their blobs), which are written with the trees.
+    The commit can be built on any tip of the branch that has the same content there.
     """
 
     branch: str
@@ -145,9 +145,9 @@ def write_release_files(
     files: Sequence[CommitFile],
     messages: ReleaseMessages,
 ) -> ReleaseDraft:
-    """Write those blobs of a release that may be large, and return what else it consists of.
+    """Write those blobs of a release that may be large, and return its other parts.
 
-    Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to
+    A kill here leaves objects that nothing refers to, which `git gc` removes one day; nobody has to
     finish anything.
     """
     paths = [store.prefix + file.path for file in files]
@@ -165,7 +165,7 @@ def write_release_files(
 
 
 class ReleaseContext(NamedTuple):
-    """Where a release is written, what it releases, and how that was asked for."""
+    """Where a release is written, what it releases, and which options were given."""
 
     repository: LockedRepository
     versions: Sequence[ReleasedVersion]
@@ -176,10 +176,10 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
     """Commit a release on `tip`, make its tags and move the branch, together.
 
     Raises `ConflictError` if one of them moved. The index is locked for as long as branch, files
-    and index differ from each other: whoever else commits meets that lock for milliseconds. Where
+    and index differ from each other: anybody else who commits meets that lock for milliseconds. If
     somebody commits all the time, the last tries lock it from the start.
     """
-    # A signature may take a touch of a key: it is asked for twice at most.
+    # A signature may take a touch of a key: it is requested twice at most.
     repository, free = release.repository, 1 if release.options.sign else _FREE_TRIES
     index_entries = list_entries(draft.changes)
     journal, staged, attempt = None, None, _Attempt(is_released=False)
@@ -188,15 +188,15 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
             for number in range(_TRIES):
                 if number == free:
                     locks.enter_context(lock_index(repository.git))
-                # The index before the branch: who commits between the two has changed the index,
-                # too.
+                # The index before the branch: whoever commits between the two has changed the
+                # index, too.
                 index = copy_index(repository.git, index_entries, draft.index)
                 if number:
                     tip = _follow_tip(release, draft, tip, attempt.failure)
                 if journal is None or journal.old != tip:
                     journal = _write_journal(release, draft, tip, journal)
                 if staged is None:
-                    # Killed before it: git may prune the objects one day, and the journal is
+                    # If killed before it, git may prune the objects one day, and the journal is
                     # dropped then.
                     hold_pending(repository, journal)
                     staged = stage_files(repository, journal, watch=release.options.watch_writing)
@@ -216,7 +216,7 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
 
 
 def publish_once(repository: LockedRepository, journal: Journal) -> None:
-    """Do what a journal says, in one try; `ConflictError` when something has moved."""
+    """Do what a journal says, in one try; raises `ConflictError` if something has moved."""
     index = copy_index(repository.git, list_entries(journal.changes))
     write_journal(repository.git.common, repository.journal_name, journal)
     try:
@@ -233,9 +233,9 @@ def publish_once(repository: LockedRepository, journal: Journal) -> None:
 
 
 class _Attempt(NamedTuple):
-    """The outcome of one try: released, or what git answered.
+    """The outcome of one try: released, or git's answer.
 
-    `failure` is None where somebody else was using the index.
+    `failure` is None if somebody else was using the index.
     """
 
     is_released: bool
@@ -247,10 +247,10 @@ def _write_journal(
 ) -> Journal:
     """Write a release's commit and tags on `tip`, then what remains to do.
 
-    `last` is the journal of a try on another tip. Killed before the journal: as in
-    `write_release_files`. Killed while it is written: a temporary file, which the next bump
-    removes. Killed after it: a journal none of whose refs has moved, which the next bump removes,
-    too; nothing was released.
+    `last` is the journal of a try on another tip. A kill before the journal is as in
+    `write_release_files`. A kill while it is written leaves a temporary file, which the next bump
+    removes. A kill after it leaves a journal none of whose refs has moved, which the next bump
+    removes, too; nothing was released.
     """
     repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or
@@ -280,8 +280,8 @@ def _try_to_publish(
     is_index_locked: bool,
 ) -> _Attempt:
     with nullcontext() if is_index_locked else lock_index(repository.git):
-        # Somebody stages or commits at this moment: to catch up under the lock would lock them out
-        # for longer.
+        # Somebody is staging or committing right now: catching up under the lock would lock them
+        # out for longer.
         if not is_index_locked and not is_copy_current(repository.git, index):
             return _Attempt(is_released=False)
         # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a
@@ -293,7 +293,7 @@ def _try_to_publish(
             journal,
             [*list_tag_updates(journal), RefUpdate(journal.branch, journal.commit, journal.old)],
         )
-        # Where git answered with an error, the refs say what happened. From here on a kill loses
+        # If git answered with an error, the refs show what happened. From here on a kill loses
         # nothing.
         is_released = failure is None or finish_or_undo_refs(repository, journal)
         if is_released:
@@ -304,9 +304,9 @@ def _try_to_publish(
 def _follow_tip(
     release: ReleaseContext, draft: ReleaseDraft, tip: str | None, failure: CommandError | None
 ) -> str | None:
-    """Return the tip that a branch has now, with the same files.
+    """Return the tip that a branch has now, if it has the same files.
 
-    Raises where the last try failed for any other reason.
+    Raises if the last try failed for any other reason.
     """
     now = find_refs(release.repository.git, [draft.branch]).get(draft.branch)
     if now == tip and failure is None:
@@ -322,13 +322,13 @@ def _follow_tip(
 def _find_entries(
     objects: ObjectReader, commit: str | None, paths: Iterable[str]
 ) -> dict[str, TreeEntry]:
-    """Return the modes and blobs of files at a commit by path, for those that are there."""
+    """Return the modes and blobs of those files at a commit that exist, by path."""
     found = ((path, find_entry(objects, commit, path)) for path in paths) if commit else ()
     return {path: entry for path, entry in found if entry}
 
 
 def _give_up(repository: LockedRepository, journal: Journal) -> None:
-    """Undo a bump that failed, unless it is released.
+    """Undo a failed bump, unless it is released.
 
     What cannot be undone now, the next bump undoes.
     """
@@ -360,7 +360,7 @@ def _write_commit_and_tags(
 
 
 def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers: bytes) -> None:
-    """Refuse tags that `verify` would not take, before anybody sees them."""
+    """Refuse tags that `verify` would not accept, before anybody sees them."""
     with open_signature_check(repository.git, repository.hex_digits, signers) as find_flaw:
         # All are signed by one key.
         for name, oid in list(tags.items())[:1]:
@@ -380,8 +380,8 @@ def _move_refs(
     try:
         update_refs(repository.git, updates, reason=REFLOG_REASON, signature=repository.signature)
     except CommandError as error:
-        # git itself was killed, while this process lives: it could not remove its locks, and they
-        # would stop us.
+        # git itself was killed while this process lives: it could not remove its locks, which would
+        # block us.
         if error.status < 0:
             remove_stale_locks(
                 repository, journal.refs, repository.git.common / repository.journal_name

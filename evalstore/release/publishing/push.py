@@ -1,6 +1,6 @@
 """Pushes a release, its branch and its tags, all or nothing.
 
-It also says what to do when they do not arrive.
+It also says what to do if they do not arrive.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _LET_GIT_ASK = (
 
 _NOT_ATOMIC = "it cannot update a branch and tags together"
 
-# What a remote says of a ref that it does not take -> what has happened, and what to do before the
-# same push. The first row that fits any ref counts: who has both a branch that moved and a tag that
-# is taken needs another version first.
+# What a remote says about a ref that it refuses -> what has happened, and what to do before the
+# same push. The first row that fits any ref counts: with both a moved branch and a taken tag,
+# another version is needed first.
 _REJECTIONS = (
     ("already exists", "{ref} already exists there, with other content", _AS_ANOTHER_VERSION),
     ("fetch first", "{branch} has new commits there", _JOIN_BOTH),
@@ -64,7 +64,7 @@ _REJECTIONS = (
     ),
     ("", "{ref} was rejected there: {words}{reason}", _THEN_PUSH),
 )
-# What git says when no ref got an answer -> what has happened, and what to do.
+# What git says if no ref got an answer -> what has happened, and what to do.
 _FAILURES = (
     (
         "support --atomic",
@@ -132,7 +132,7 @@ def find_push_route(
 def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released) -> Push | None:
     """Return the push of the tags made, and of all other releases that the branch brings along.
 
-    A line of a ledger that arrives without its tag would stop everybody who fetches it.
+    A ledger line that arrives without its tag would block everybody who fetches it.
     """
     if route is None:
         return None
@@ -151,7 +151,7 @@ def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released)
 
 
 def find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
-    """Return the commits of the branch that the remote did not have when it was last seen."""
+    """Return the branch's commits that the remote did not have when it was last seen."""
     branch, seen = BRANCH_REFS + route.branch, f"{REMOTE_REFS}{route.to.name}/{route.branch}"
     refs = find_refs(git, [branch, seen])
     if branch not in refs:
@@ -169,10 +169,10 @@ def push_release(
 ) -> Push:
     """Push `refs`, and return the push with its outcome.
 
-    It is tried again while another push to the same remote is under way. The tags of all ledger
+    It is tried again while another push to the same remote is in progress. The tags of all ledger
     lines that the remote lacks go along: after a plain `git push` or a squash merge their commits
-    are there already. What the store itself denies is not pushed. Never raises for a push that
-    fails: what was released here stands.
+    are already there. What the store itself contradicts is not pushed. Never raises for a push that
+    fails: what was released here stays released.
     """
     push, refs, there = _add_missing_tags(store, route, push, refs)
     if denied := _find_denied(store, push, refs):
@@ -199,9 +199,9 @@ def push_release(
 
 
 def _find_denied(store: ArtifactStore, push: Push, refs: Mapping[str, str]) -> Push | None:
-    """Return a push as rejected where the store denies what it releases.
+    """Return a push as rejected if the store contradicts what it releases.
 
-    If it were pushed, it would stop every gate.
+    Pushed, it would fail every gate.
     """
     names = dict.fromkeys(
         tag.removeprefix(store.tag_prefix).rpartition("@")[0] for tag in push.tags
@@ -223,7 +223,7 @@ def _add_missing_tags(
 ) -> tuple[Push, Mapping[str, str], Mapping[str, str]]:
     """Return the push with the tags that the remote lacks.
 
-    Its refs and the tags that the remote has are returned with it.
+    Its refs, and the tags that the remote has, are returned with it.
     """
     try:
         there = remote.list_remote_tags(store.git, store.repository, route.to)
@@ -238,9 +238,9 @@ def _add_missing_tags(
 
 
 def _describe_joining(store: ArtifactStore, push: Push, there: Mapping[str, str]) -> str:
-    """Say what comes before a pull.
+    """Say what must come before a pull.
 
-    That is what the remote has of other releases of what is pushed, and staged changes here.
+    That is the remote's other releases of what is pushed, and staged changes here.
     """
     here = find_refs(store.git, [TAG_REFS + tag for tag in there]) if there else {}
     pushed = {tag.rpartition("@")[0] for tag in push.tags if tag not in there}
@@ -251,7 +251,7 @@ def _describe_joining(store: ArtifactStore, push: Push, there: Mapping[str, str]
 
 
 def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
-    # Another bump of this repository has pushed a commit on top of ours, or is pushing right now.
+    # Another bump of this repository has pushed a commit on top of ours, or is doing so right now.
     messages = " ".join(
         answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!"
     )
@@ -278,7 +278,7 @@ def _explain_push_failure(push: Push, failure: CommandError, first: str) -> Push
 
 
 def _explain_rejection(push: Push, refused: Sequence[PushAnswer], facts: Mapping[str, str]) -> Push:
-    # An atomic push is refused as a whole: the refs with another reason than that are the cause.
+    # An atomic push is refused as a whole: the refs with a different reason are the cause.
     causes = [answer for answer in refused if "atomic" not in answer.message] or refused
     (words, message, hint), first = next(
         (row, answer) for row, answer in product(_REJECTIONS, causes) if row[0] in answer.message
@@ -307,9 +307,9 @@ def _fill_message(
 
 
 def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
-    """Return the last line of a hook of the remote, or git's own last sentence.
+    """Return the last line of the remote's hook, or git's own last sentence.
 
-    The secrets of addresses are hidden.
+    Secrets in addresses are hidden.
     """
     lines = [hide_url_secrets(line.strip()) for line in stderr.splitlines() if line.strip()]
     remote_lines = [

@@ -1,8 +1,8 @@
 """`bump --again`: takes in others' releases that have the numbers of unpushed ones.
 
-The unpushed releases are then released anew. All of it is tried in a scratch clone first. What
-comes out is published like any bump: by a journal, with the branch, the tags and the files together
-or not at all.
+The unpushed releases are then released again. Everything is first tried in a scratch clone. The
+result is published like any bump: by a journal, with the branch, the tags and the files together or
+not at all.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ _BOTH_HINT = (
 
 
 def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
-    """Take in what the branch has at its remote, and release anew what needs another number.
+    """Take in what the branch has at its remote, and release again what needs another number.
 
-    That is what is unpushed and has a number that is taken. Raises `RefusedError` before anything
+    That is everything unpushed whose number is taken. Raises `RefusedError` before anything
     changes: for a part that both sides changed, for files with uncommitted edits that theirs would
-    replace, and where there is no remote.
+    replace, and if there is no remote.
     """
     if store.root is None:
         raise RefusedError(
@@ -143,7 +143,7 @@ def _open_clone(
     edits: OwnEdits,
     here: Mapping[str, str],
 ) -> AbstractContextManager[ScratchClone]:
-    """Open a clone that stands before the own edits, with all tags but the withdrawn ones."""
+    """Open a clone at the commit before the own edits, with all tags but the withdrawn ones."""
     prefix = f"{TAG_REFS}{store.tag_prefix}"
     withdrawn = {prefix + ref for ref in edits.withdrawn}
     tags = {name: oid for name, oid in here.items() if name not in withdrawn}
@@ -160,7 +160,7 @@ def _replay_in_clone(
     edits: OwnEdits,
     theirs: RemoteState,
 ) -> None:
-    """Merge theirs, and repeat the own edits on it; what was released becomes an edit."""
+    """Merge theirs, and repeat the own edits on top; what was released becomes an edit."""
     if theirs.tip:
         message = f"Merge branch '{edits.branch}' of {theirs.remote}"
         _check_merged(clone.merge(theirs.tip, message), theirs)
@@ -177,9 +177,9 @@ def _plan_tags(
     made: Mapping[str, str],
     withdrawn: Iterable[str],
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the tags to write, and the own ones that they replace, with what these point at now.
+    """Return the tags to write, and the own tags they replace, with what these point at now.
 
-    A tag that others made again, and that is not mine, stays: it is for `verify` to report.
+    A tag that others made again, and that is not ours, stays for `verify` to report.
     """
     prefix = f"{TAG_REFS}{store.tag_prefix}"
     mine = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
@@ -196,7 +196,7 @@ def _repeat_edits(
     edits: OwnEdits,
     theirs: RemoteState,
 ) -> None:
-    """Repeat what was released, and was edited since, as it is on disk.
+    """Repeat what was released, and edited since, as it is on disk.
 
     Its ledgers are withdrawn.
     """
@@ -210,8 +210,8 @@ def _repeat_edits(
     files |= write_working_files(store, repository, own, edits.tip)
     variant = clone.write_variant(edits.tip, edits.start, files)
     _check_merged(clone.pick(variant, is_committed=False), theirs)
-    # A release commit can hold more than is withdrawn: a release that the remote has, or what was
-    # amended.
+    # A release commit can contain more than is withdrawn: a release that the remote has, or amended
+    # changes.
     others = [commit.oid for commit in split_commits(edits.later)[1] if not commit.released]
     rest = f"Keep what was committed with {edits.withdrawn[0]}"
     clone.commit_rest(["-C", others[0]] if others else ["-m", rest], own)
@@ -220,7 +220,7 @@ def _repeat_edits(
 def _write_ledger(
     store: ArtifactStore, repository: LockedRepository, edits: OwnEdits, name: str
 ) -> TreeEntry | None:
-    """Write a ledger without the withdrawn releases; None where no later one reached the remote."""
+    """Write a ledger without the withdrawn releases; None if no later one reached the remote."""
     lines = store.ledgers.read_at(edits.tip, name).lines
     kept = [line for line in lines if f"{name}@{line.version}" not in edits.withdrawn]
     if len(kept) <= len(store.ledgers.read_at(edits.start, name).lines):
@@ -239,7 +239,7 @@ def _check_merged(conflict: str | None, theirs: RemoteState) -> None:
 
 
 def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list[str]:
-    """Return the files of the artifacts that are released anew, from the root of the repository."""
+    """Return the files of the artifacts that are released again, from the repository's root."""
     names = list(dict.fromkeys(ref.partition("@")[0] for ref in withdrawn))
     # Ledgers are written without the withdrawn lines.
     ledgers = {locate_ledger(name) for name in names}
@@ -251,7 +251,7 @@ def _check_mentions_committed(
 ) -> None:
     """Refuse uncommitted edits of other files that name a withdrawn release.
 
-    By then the name would be that of another release.
+    By then the name would mean another release.
     """
     for name, ref in list_mentions(store, withdrawn):
         path = store.prefix + name
@@ -270,7 +270,7 @@ def _merge_lock(
 ) -> None:
     """Write the lock of both sides into the clone.
 
-    It says nothing of what is withdrawn, and no merge has torn it.
+    It says nothing about what is withdrawn, and no merge has torn it.
     """
     fork = find_fork(store.git, edits.tip, theirs.tip) if theirs.tip else edits.start
     base, ours, other = (_read_lock_at(store, commit) for commit in (fork, edits.tip, theirs.tip))
@@ -287,7 +287,7 @@ def _read_lock_at(store: ArtifactStore, commit: str | None) -> Lock:
 def _renumber_other_parts(
     store: ArtifactStore, clone: ScratchClone, edits: OwnEdits, released: Released
 ) -> list[str]:
-    """Let all else that a release touches follow its new number.
+    """Make everything else that a release touches follow its new number.
 
     That is committed after the release. Returns what did not follow.
     """

@@ -2,9 +2,9 @@
 
 The parts are its file, ledger, tag, pins, acceptances and the lock.
 
-`bump` and the end of a killed one ask the list before they push, `bump --again` moves every part to
-another number, and `lock`, `verify` and the gate judge a ledger and a lock by the functions that
-are named here.
+`bump` and the recovery of a killed one ask the list before they push, `bump --again` moves every
+part to another number, and `lock`, `verify` and the gate judge a ledger and a lock by the functions
+named here.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _VERSION_GOES_ON = rb"(?![0-9A-Za-z.+-])"
 
 @dataclass(frozen=True, slots=True)
 class Renumbering:
-    """Releases that got another number, and which files may say so.
+    """Releases that got another number, and which files may mention it.
 
     `versions` are new references by old ones (`<kind>/<id>@<version>`). `paths` are the files,
     relative to the store, that the commits with the old numbers changed: what others wrote means
-    the release of theirs that has the old number now.
+    their release that has the old number now.
     """
 
     versions: Mapping[str, str]
@@ -52,9 +52,9 @@ class Renumbering:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A part of a store that denies a release.
+    """A part of a store that contradicts a release.
 
-    It says where, what is denied, and what to do about it before a push.
+    It says where, what is contradicted, and what to do about it before a push.
     """
 
     place: Place
@@ -80,11 +80,11 @@ def _deny_nothing(_store: ArtifactStore, _lock: Lock, _name: str) -> Iterator[Co
 
 @dataclass(frozen=True, slots=True)
 class ReleasePart:
-    """One part: its files, who names releases in it, its number and its denials.
+    """One part: its files, who names releases in it, its number and its contradictions.
 
-    Its files are those that a release commits of it; `list_files` takes the names of artifacts.
+    Its files are those that a release commits; `list_files` takes the names of artifacts.
     `list_mentions` yields working files that name one of some releases, and which one. `renumber`
-    writes the files of an opened store, and returns what it could not do, with the next step: the
+    writes the files of an open store, and returns what it could not do, with the next step: the
     file itself is merged by git, and its tag and ledger are made by the release under the new
     number.
     """
@@ -101,7 +101,7 @@ class ReleasePart:
 
 
 def list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
-    """Yield the paths of the files of artifacts: its own, and that of its rows.
+    """Yield the paths of the files of artifacts: the artifact's own, and that of its rows.
 
     `names` are `<kind>/<id>`.
     """
@@ -110,7 +110,7 @@ def list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[
         yield ref.path
         try:
             rows = find_rows_path(store.read_artifact(ref))
-        except EvalstoreError:  # what is wrong with it is said where it is released
+        except EvalstoreError:  # what is wrong with it is reported where it is released
             continue
         if rows:
             yield rows
@@ -123,7 +123,7 @@ def _list_ledgers(_store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
 def _list_pinning(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the files that pin releases.
 
-    More may be named where an escape hides a letter, and then none is pinned.
+    More may be named if an escape hides a letter, and then none is pinned.
     """
     pattern = re.compile(
         b"(" + b"|".join(re.escape(ref.encode()) for ref in refs) + b")" + _VERSION_GOES_ON
@@ -140,7 +140,7 @@ def _search_file(store: ArtifactStore, path: str, pattern: re.Pattern[bytes]) ->
     try:
         with open_below(store.root, path) as file:
             found = next((match for line in file if (match := pattern.search(line))), None)
-    except EvalstoreError:  # a file that is not there, or cannot be read, pins nothing
+    except EvalstoreError:  # a file that is missing or cannot be read pins nothing
         return None
     return found[1].decode() if found else None
 
@@ -148,7 +148,7 @@ def _search_file(store: ArtifactStore, path: str, pattern: re.Pattern[bytes]) ->
 def _list_accepted(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[str, str]]:
     try:
         document = read_accepted_file(store)
-    except EvalstoreError:  # it counts for nothing, and is reported where changes are judged
+    except EvalstoreError:  # it has no effect, and is reported where changes are judged
         return
     for entry in document.value["accepted"] if document else ():
         if (ref := f"{entry['artifact']}@{entry['since']}") in refs:
@@ -162,9 +162,9 @@ def _list_locked(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[
 
 
 def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
-    """Move exact pins of files that own commits changed.
+    """Move exact pins in files that own commits changed.
 
-    What was released anew has moved its pins already.
+    What was released again has already moved its pins.
     """
     root = store.root
     for ref in store.working() if root else ():
@@ -209,7 +209,7 @@ def _renumber_all_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
 
 
 def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> None:
-    """Let what was accepted since an own release be accepted since its new number."""
+    """Move what was accepted since an own release to its new number."""
     document = read_accepted_file(store)
     if document is None or store.root is None or ACCEPTED not in renumbering.paths:
         return
@@ -224,7 +224,7 @@ def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> Non
 def _renumber_lock(store: ArtifactStore, _renumbering: Renumbering) -> str | None:
     """Lock what the references mean now.
 
-    Where a draft keeps it from that, what is locked of the others stands.
+    If a draft prevents that, the others' lock stays.
     """
     store.forget()
     if not store.lock.exists:
@@ -278,7 +278,7 @@ RELEASE_PARTS = (
 
 
 def list_part_files(store: ArtifactStore, names: Sequence[str]) -> list[str]:
-    """Return the files that a release of artifacts commits, their rows included.
+    """Return the files that a release of artifacts commits, including rows.
 
     Paths are relative to the store.
     """
@@ -307,9 +307,9 @@ def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> li
 def find_contradiction(
     store: ArtifactStore, commit: str, names: Collection[str]
 ) -> Contradiction | None:
-    """Return the first part of a commit that denies a release of artifacts.
+    """Return the first part of a commit that contradicts a release of artifacts.
 
-    It is None where all say the same.
+    Returns None if all agree.
     """
     data = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     if data is None:

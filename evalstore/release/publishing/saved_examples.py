@@ -1,4 +1,4 @@
-"""Adds an example to the working file of a rubric or a judge, and changes no other byte of it."""
+"""Adds an example to the working file of a rubric or judge without changing any other byte."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.text import make_excerpt
 
-_MOST = 1_000  # examples of a file, as its schema says
+_MOST = 1_000  # examples in a file, according to its schema
 
 
 class SavedExample(NamedTuple):
     """An example, its place in the file of an artifact, and whether it was added.
 
-    One that asks the same stays.
+    An existing one that asks the same stays.
     """
 
     place: Place
@@ -37,8 +37,8 @@ def save_example(
 ) -> SavedExample:
     """Add an example to the working file of the artifact `name`.
 
-    The file stays as it is where it has one that asks the same. Raises `RefusedError` where it
-    cannot be added without changing more of the file.
+    The file stays as it is if it has one that asks the same. Raises `RefusedError` if it cannot be
+    added without changing more of the file.
     """
     if store.root is None:
         raise RefusedError(
@@ -74,7 +74,7 @@ def save_example(
 
 
 def _find_same(value: Mapping[str, Any], item: Mapping[str, Any]) -> Example | None:
-    """Return the example that asks the same; raises `RefusedError` for what no example can be."""
+    """Return the example that asks the same; raises `RefusedError` for an impossible example."""
     new = next(read_examples({EXAMPLES: [item]}), None)
     if new is None or not all(
         isinstance(call.get("args", {}), Mapping | str) for call in item.get("tool_calls", ())
@@ -86,7 +86,7 @@ def _find_same(value: Mapping[str, Any], item: Mapping[str, Any]) -> Example | N
 
 
 class ShownOutput(NamedTuple):
-    """What shows a change: an output, what the new version gives it, and the change in words."""
+    """What shows a change: an output, its result under the new version, and the change in words."""
 
     sample: Sample
     result: Verdict | Fraction
@@ -96,9 +96,9 @@ class ShownOutput(NamedTuple):
 def find_shown_output(diff: Diff, fingerprint: str) -> ShownOutput:
     """Return the output that shows the change with this fingerprint.
 
-    It has no id where its question is invented. Its result is a score where the verdict is the same
-    on both sides. Raises `RefError` for another fingerprint, and `RefusedError` for what nothing
-    shows, or only what judges would say.
+    It has no id if its question is invented. Its result is a score if the verdict is the same on
+    both sides. Raises `RefError` for an unknown fingerprint, and `RefusedError` for a change that
+    nothing shows, or only what judges would say.
     """
     finding = _find_finding(diff, fingerprint)
     witness = finding.witness

@@ -1,4 +1,4 @@
-"""Plans one artifact of a bump: its next version, and the pins that move with it; reads only."""
+"""Plans one artifact of a bump: its next version, and the pins that move with it; only reads."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from evalstore.release.transactions.journal import FileChange
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.versions import Bump, Version
 
-# The trailers of a tag that say what let a change count for less.
+# The trailers of a tag that say what made a change count for less.
 _OVERRIDE, _ACCEPTED, _LOOSENED = "Evalstore-Override", "Evalstore-Accepted", "Evalstore-Loosened"
 _LABELS = {_OVERRIDE: "override", _ACCEPTED: "accepted", _LOOSENED: "loosened"}
 
 
 class Adjustment(NamedTuple):
-    """What let a change count for less: its trailer in the tag's message, and what stands there."""
+    """What made a change count for less: its trailer in the tag's message, and its content."""
 
     trailer: str
     text: str
@@ -48,19 +48,19 @@ class Adjustment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BumpOptions:
-    """What a bump is asked for: to release the working files of `refs`, or `all_` that changed.
+    """What to bump: the working files of `refs`, or with `all_` every changed one.
 
-    `level` asks for more than a change needs. `pre` makes pre-releases of that label. With
-    `dependents` the pins of what refers to a released artifact move to its new version, and those
-    artifacts are released with it, as their own diff says. `renumbered` are releases whose numbers
-    somebody else has: what is named follows those pins, and no others. Without `tag` the versions
-    are committed and not released; without `commit` they are only written. `push` is the remote's
-    name, or whether to push to the branch's own. `signature` holds git's GIT_AUTHOR_* and
-    GIT_COMMITTER_* variables where they should not come from the user's settings. Where
-    evalstore.yaml asks for signed releases, they are signed without `sign`, too. `today` is the day
-    by which acceptances end, and without one those that end at all do not hold. `watch` wraps the
-    iteration over the files that are planned (a progress bar), `watch_writing` that over those that
-    are written, and `watch_signing` that over the tags that are signed.
+    `level` asks for more than a change needs. `pre` makes pre-releases with that label. With
+    `dependents`, the pins of what refers to a released artifact move to its new version, and those
+    artifacts are released with it, as their own diff requires. `renumbered` are releases whose
+    numbers somebody else has: what is named follows those pins, and no others. Without `tag` the
+    versions are committed and not released; without `commit` they are only written. `push` is the
+    remote's name, or whether to push to the branch's own. `signature` has git's GIT_AUTHOR_* and
+    GIT_COMMITTER_* variables, to override the user's settings. If evalstore.yaml asks for signed
+    releases, they are signed without `sign`, too. `today` is the day by which acceptances end;
+    without it, those with an end date do not hold. `watch` wraps the iteration over the files that
+    are planned (a progress bar), `watch_writing` that over those that are written, and
+    `watch_signing` that over the tags that are signed.
     """
 
     refs: Sequence[str] = ()
@@ -84,10 +84,7 @@ class BumpOptions:
 
 @dataclass(frozen=True, slots=True)
 class BumpContext:
-    """What planning a step needs.
-
-    It has the store, its releases by name, how references load, options, and accepted changes.
-    """
+    """What planning a step needs: the store, releases by name, loader, options and acceptances."""
 
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
@@ -101,9 +98,9 @@ class BumpContext:
         return self.releases.get(name, ())
 
     def find_base(self, resolved: Resolved, working: Version) -> Release | None:
-        """Return the release that a working file of this version goes on from."""
+        """Return the release that a working file with this version continues."""
         name = name_line(self.releases, resolved.artifact)
-        if name != resolved.name:  # its own ledger is looked at where it is written
+        if name != resolved.name:  # its own ledger is checked where it is written
             check_tags_complete(self.store, name, self.releases)
         return find_base_release(self.store, self.find_known_releases(name), working)
 
@@ -118,14 +115,14 @@ class BumpContext:
         return find_moved_level(find_kept_moves(finder, base, name))
 
     def is_changed(self, base: Release, resolved: Resolved) -> bool:
-        """Whether a working file has a change since a release that needs another one."""
+        """Whether a working file has a change since a release that requires another release."""
         diff = compare_with_release(
             self.store, base, resolved, self.policy, load=self.load, detail=Detail.LEVELS
         )
         return bool(diff.required_bump)
 
     def list_loosenings(self, base: Release) -> tuple[Adjustment, ...]:
-        """Return the settings that let more through than those of the release `base`."""
+        """Return the settings that allow more than those of the release `base`."""
         if base.commit not in self._loosenings:
             settings = read_settings_at(self.store, base.commit)
             found = find_loosenings(settings, self.store.settings)
@@ -139,9 +136,9 @@ class BumpContext:
 class ReleaseStep:
     """One artifact to release: as it is (`resolved`), and as it will be (`artifact`).
 
-    `resolved` is the file of the working tree. `adjustments` are what was overridden or accepted,
-    and which settings were loosened since the last release; `asked` is what judges said of the
-    change, where somebody asked them.
+    `resolved` is the file in the working tree. `adjustments` are overrides, acceptances, and
+    settings loosened since the last release; `asked` is what judges said about the change, if
+    somebody asked them.
     """
 
     resolved: Resolved
@@ -175,7 +172,7 @@ class ReleaseStep:
 
     @property
     def adjustment_lines(self) -> tuple[str, ...]:
-        """What let its change count for less, a line each."""
+        """What made its change count for less, a line each."""
         return tuple(f"{_LABELS[trailer]}: {text}" for trailer, text in self.adjustments)
 
     @property
@@ -185,7 +182,7 @@ class ReleaseStep:
 
     @property
     def summary(self) -> str:
-        """The step in one line, with the versions that its pins moved to."""
+        """The step on one line, with the versions that its pins moved to."""
         step = f"{self.name} {self.previous} -> {self.version} ({self.bump})"
         followed = ", ".join(sorted(set(self.moves.values())))
         return (step if self.previous else f"{self.ref} (first release)") + (
@@ -196,9 +193,9 @@ class ReleaseStep:
 def plan_step(
     context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_named: bool
 ) -> ReleaseStep | None:
-    """Return the step of a working file with `moves` made in it; None when that needs no release.
+    """Return the step of a working file with `moves` made in it; None if that needs no release.
 
-    `is_named`: the user named this artifact, and did not only name what it pins.
+    `is_named`: the user named this artifact, and not only what it pins.
     """
     check_gradable(resolved, context.load)
     options, working = context.options, require_version(resolved)
@@ -209,12 +206,12 @@ def plan_step(
         and is_released_prerelease(context, resolved, working)
     ):
         return None
-    # The change is measured with the pins moved: moving a pin is a change of the artifact that
-    # holds it.
+    # The change is measured with the pins moved: moving a pin changes the artifact that contains
+    # it.
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
     last = context.find_base(resolved, working)
-    # A pre-release version in the file is released as it is written, unless an option asks for
-    # another one.
+    # A pre-release version in the file is released as written, unless an option asks for another
+    # one.
     written = working.with_prerelease(None) if options.pre or level or not is_named else working
     version, bump, asked = written, Bump.NONE, ""
     adjustments: tuple[Adjustment, ...] = ()
@@ -262,7 +259,7 @@ def _describe_lowered(finding: DiffFinding) -> Adjustment:
 def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:
     """Refuse a file that was not named and has other changes.
 
-    To move its pins would release those changes, too.
+    Moving its pins would release those changes, too.
     """
     working = require_version(resolved)
     if is_released_prerelease(context, resolved, working):

@@ -1,1 +1,1 @@
-"""What is on record of each release: its line in the ledger, its tag, signature and lock."""
+"""What is on record about each release: its ledger line, tag, signature and lock."""

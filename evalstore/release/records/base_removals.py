@@ -1,4 +1,4 @@
-"""Finds what a change takes out of a store: artifacts, targets and examples that its base has."""
+"""Finds what a change removes from a store: artifacts, targets and examples in its base."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TARGETS = "targets"
 def find_removals(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
     """Yield what is gone since the base.
 
-    An artifact that another one names as `renamed_from` goes on there, so it is not gone.
+    An artifact that another one names as `renamed_from` continues there, so it is not gone.
     """
     before = dict(_list_base_files(base))
     working = {ref.name: ref for ref in store.working()}
@@ -43,7 +43,7 @@ def find_removals(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
 
 
 def _list_base_files(base: BaseStore) -> Iterator[tuple[str, str]]:
-    """Yield `<kind>/<id>` and the blob of every artifact where the change began."""
+    """Yield `<kind>/<id>` and the blob of every artifact at the commit where the change began."""
     commit, prefix = base.origin
     for kind in Kind:
         for file, entry in list_folder(base.store.objects, commit, prefix + kind.folder).items():
@@ -52,7 +52,7 @@ def _list_base_files(base: BaseStore) -> Iterator[tuple[str, str]]:
 
 
 def _find_renamed(store: ArtifactStore) -> Mapping[str, Ref]:
-    """Return the working files that say which artifact they were, by that artifact's name."""
+    """Return the working files that declare a former artifact, by that artifact's name."""
     found: dict[str, Ref] = {}
     for ref, data in read_working_files(store, store.working()):
         if data is not None and RENAMED_FROM.encode() in data:
@@ -97,7 +97,7 @@ def _find_removed_examples(
 ) -> Iterator[Finding]:
     if store.root is None:
         return
-    with suppress(LoadError):  # a file that cannot be read is a finding of its own
+    with suppress(LoadError):  # a file that cannot be read is a separate finding
         if is_blob(store.root, ref.path, blob):
             return
     old = base.store.objects.read(blob, SMALL_FILE).data
@@ -122,7 +122,7 @@ def _identify(example: Example) -> tuple[str, str]:
 
 
 def _read_value(data: bytes, path: str) -> dict[str, Any]:
-    """Return a file's mapping; an empty one where it has none, which is a finding of its own."""
+    """Return a file's mapping; an empty one if it has none, which is a separate finding."""
     try:
         value = read_yaml(data, path).value
     except EvalstoreError:

@@ -1,6 +1,6 @@
-"""Every rule of lock, verify and gate, one row each.
+"""Every rule of lock, verify and gate, one per row.
 
-A store's own settings cannot make them say less.
+A store's own settings cannot weaken them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evalstore.text import LONG_EXCERPT, make_excerpt
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 _ROWS = (
-    # Tags, each by itself.
+    # Tags, individually.
     ValidationRule(
         "tag-invalid",
         _ERROR,
@@ -145,7 +145,7 @@ _ROWS = (
         "fix that, then run evalstore verify again",
         "evalstore never assumes that two files are equal.",
     ),
-    # Signatures, where the settings ask for them.
+    # Signatures, if the settings ask for them.
     ValidationRule(
         "signers-missing",
         _ERROR,
@@ -358,9 +358,9 @@ RULES = {rule.id: rule for rule in _ROWS}
 
 
 def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
-    """Return a finding of a rule.
+    """Return a finding by a rule.
 
-    Its facts are cut and escaped, because they come from foreign files.
+    Its facts are shortened and escaped, because they come from foreign files.
     """
     safe = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
     return RULES[rule].make_finding(place, safe, pointer)

@@ -1,4 +1,4 @@
-"""Finds the commits that took lines from a ledger."""
+"""Finds the commits that removed lines from a ledger."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from evalstore.text import SHORT_DIGEST
 def check_ledger_history(
     records: ReleaseRecords, is_wanted: Callable[[str], bool]
 ) -> Iterator[Finding]:
-    """Yield each commit that took lines from a ledger that HEAD still lacks.
+    """Yield each commit that removed lines from a ledger that HEAD still lacks.
 
-    `is_wanted` chooses ledgers by `<kind>/<id>`. Lines are looked for, not their order: a merge,
-    and a branch that was rebased or squashed, keep the lines of both sides in an order of their
-    own. Lines that were put back are not a finding.
+    `is_wanted` chooses ledgers by `<kind>/<id>`. Lines are compared regardless of their order: a
+    merge, and a rebased or squashed branch, keep the lines of both sides in another order. Lines
+    that were put back are not a finding.
     """
     try:
         yield from _find_lost_lines(records, is_wanted)
@@ -43,7 +43,7 @@ def check_ledger_history(
 def check_depth(store: ArtifactStore) -> Iterator[Finding]:
     """Yield a finding in a shallow clone with ledgers.
 
-    What came before its first commit cannot be looked at.
+    What came before its first commit cannot be checked.
     """
     if store.repository.shallow and store.ledgers.list_names():
         yield make_finding(
@@ -63,14 +63,14 @@ def _find_lost_lines(
         ledger = records.find_ledger(name) if is_wanted(name) else None
         if ledger is None:  # it cannot be read, which `check_ledger` reports
             continue
-        # What HEAD has, and what a newer commit was already found to have taken.
+        # What HEAD has, and what a newer commit was already found to have removed.
         kept = known.setdefault(name, set(ledger.raw))
         new = _read_lines(store, change.new)
         gone = [
             line for line in _read_lines(store, change.old) if line not in new and line not in kept
         ]
         kept.update(gone)
-        # What is left is parsed, and only that: nearly every commit but adds lines.
+        # Only the rest is parsed: nearly every commit only adds lines.
         if gone and (lost := parse_ledger(b"\n".join(gone)).lines):
             yield _report_lost_lines(name, change.commit, lost)
 
@@ -78,8 +78,8 @@ def _find_lost_lines(
 def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Iterator[PathChange]:
     """Yield the changes of ledgers whose old bytes do not begin HEAD's ledger.
 
-    Nearly every release only adds a line, so that its old bytes do. These are known by their size
-    and hash: to read all of them would take the square of their number.
+    Nearly every release only adds a line, so its old bytes do. These are recognised by size and
+    hash: reading all of them would take the square of their number.
     """
     store = records.store
     sizes = find_sizes(store.git, {change.old for change in changes if change.old})
@@ -101,9 +101,9 @@ def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Itera
 def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
     """Return what commits changed in ledgers, newest first.
 
-    Ledgers that moved with their store are among them.
+    They include ledgers that moved with their store.
     """
-    # The tags are where a store of another folder would have lain.
+    # The tags are where a store in another folder would have been.
     prefixes = [store.prefix]
     seen = map(store.moves.find_prefix, _list_release_commits(store))
     if any(prefix != store.prefix for prefix in seen):
@@ -117,7 +117,7 @@ def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
 
 
 def _list_release_commits(store: ArtifactStore) -> set[str]:
-    # Most tags were read by now; to list the commits of all by git takes as long as all else that
+    # Most tags have been read by now; having git list all commits takes as long as everything else
     # git does.
     commits = [store.prefetch.commits.get(name) for name in store.tags.list_unread()]
     return (

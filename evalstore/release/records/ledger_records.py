@@ -1,4 +1,4 @@
-"""What a store has recorded of its releases: its ledgers, those of other branches, and its lock."""
+"""What a store has recorded about its releases: ledgers, also of other branches, and its lock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReleaseRecords:
     _branch_hashes: dict[str, dict[str, set[str]]] = field(default_factory=dict)
 
     def find_ledger(self, name: str) -> Ledger | None:
-        """Return the ledger at HEAD, empty when there is none; None when it cannot be read."""
+        """Return the ledger at HEAD, empty if there is none; None if it cannot be read."""
         try:
             return self.store.ledgers.read(name)
         except EvalstoreError:
@@ -43,7 +43,7 @@ class ReleaseRecords:
     def find_line(self, release: Ref) -> LedgerLine | None:
         """Return the line of a release in the ledger at HEAD.
 
-        It is None where the ledger does not list it, or cannot be read.
+        Returns None if the ledger does not list it, or cannot be read.
         """
         ledger = self.find_ledger(release.name)
         return ledger.by_version.get(release.pin) if ledger else None
@@ -51,7 +51,7 @@ class ReleaseRecords:
     def list_branch_hashes(self, name: str, version: str) -> set[str]:
         """Return the hashes that branches list for a version that HEAD does not.
 
-        The branches are those of this clone.
+        The branches are those in this clone.
         """
         if name not in self._branch_hashes:
             self._branch_hashes[name] = self._read_branch_hashes(name)
@@ -60,7 +60,7 @@ class ReleaseRecords:
     def is_recorded(self, name: str, version: str) -> bool:
         """Whether a ledger at HEAD or the lock lists a release.
 
-        A ledger that cannot be read counts as if it did.
+        An unreadable ledger counts as if it did.
         """
         ledger = self.find_ledger(name)
         return (
@@ -70,16 +70,16 @@ class ReleaseRecords:
         )
 
     def check_rows_readable(self, blob: str) -> None:
-        """Read the rows beside a dataset to their end, once.
+        """Read the rows next to a dataset to their end, once.
 
-        Raises `GitError` when they are missing or damaged.
+        Raises `GitError` if they are missing or damaged.
         """
         if blob not in self._readable_rows:
             deque(self.store.objects.stream(blob), maxlen=0)
             self._readable_rows.add(blob)
 
     def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
-        """Say how the tag of a release is put back.
+        """Say how to restore the tag of a release.
 
         It goes to the object that was locked, or to the commit of its line.
         """
@@ -94,8 +94,8 @@ class ReleaseRecords:
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
             self._tips = list_branch_tips(self.store.git)
-        # Two branches may list one version with other bytes: then each has its own release of that
-        # name.
+        # Two branches may list one version with different bytes: then each has its own release of
+        # that name.
         hashes: defaultdict[str, set[str]] = defaultdict(set)
         for ledger in self._read_branch_ledgers(name, self._tips):
             for line in ledger.lines:
@@ -111,7 +111,7 @@ class ReleaseRecords:
 
 
 def quote_ledger_path(name: str) -> str:
-    """Return the path of a ledger, as findings have it, quoted for a shell.
+    """Return the path of a ledger, as in findings, quoted for a shell.
 
     It starts at the root of the store.
     """
@@ -149,13 +149,13 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
 def report_untagged_line(
     records: ReleaseRecords, name: str, line: LedgerLine, fetch: str
 ) -> Finding:
-    """Return the finding of a line whose release has no tag.
+    """Return the finding about a line whose release has no tag.
 
-    `fetch` says where the tag may be, "" where nothing is known.
+    `fetch` says where the tag may be, "" if nothing is known.
     """
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
-    # The lock alone knows the tag's own object; of which commit it was, `fetch` says as well.
+    # Only the lock knows the tag's own object; which commit it named, `fetch` says as well.
     back = f"{fetch}; or {restore}" if fetch and ref in records.lock.refs else fetch or restore
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
@@ -178,17 +178,17 @@ def check_rewritten(
 def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
     """Return the tag object of a resolved release.
 
-    It is None where the tag is lightweight, or there is no tag.
+    Returns None if the tag is lightweight, or there is no tag.
     """
     oid = store.tags.find_oid(resolved.tag) if resolved.tag else None
     return None if oid == resolved.commit else oid
 
 
 def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> str:
-    """Say what a ledger lacks of what was locked of it.
+    """Say what a ledger lacks of its locked lines.
 
-    That is "" where it still has every line, in whatever order. A merge puts the lines of two
-    people in an order of its own, and takes none away.
+    It is "" if it still has every line, in whatever order. A merge may reorder the lines of two
+    people, but removes none.
     """
     ledger = store.ledgers.read(name)
     if len(ledger.raw) >= locked.lines and ledger.hash_prefix(locked.lines) == locked.sha256:
@@ -209,7 +209,7 @@ def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> s
 def _find_locked_lines(
     store: ArtifactStore, name: str, locked: LockedLedger
 ) -> tuple[bytes, ...] | None:
-    """Return the lines that were locked, as a commit up to HEAD has them; None where none has."""
+    """Return the locked lines as a commit up to HEAD has them; None if none has."""
     head = find_head(store.git)
     paths = [prefix + locate_ledger(name) for prefix in store.moves.list_prefixes()]
     for change in read_changes(store.git, head, paths, "AM") if head else ():

@@ -1,4 +1,4 @@
-"""Writes a lock, and checks each of its blocks against what is there.
+"""Writes a lock, and checks each of its blocks against what exists.
 
 Tag object, commit, bytes and digests are compared.
 """
@@ -44,7 +44,7 @@ _LOCK_ANEW = "to lock what is there now: evalstore lock"
 class LockedRef:
     """One reference and its locked version.
 
-    `previous` is the version before, None when it was not locked.
+    `previous` is the version before, None if it was not locked.
     """
 
     ref: str
@@ -57,7 +57,7 @@ class LockedRef:
 class LockResult:
     """The lock after `lock`.
 
-    `written` is False when nothing changed. Nothing refers to `removed` any more.
+    `written` is False if nothing changed. Nothing refers to `removed` any more.
     """
 
     path: str
@@ -77,11 +77,9 @@ def lock(
     """Write the lock of a store; a reference that was locked before stays where it was.
 
     `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today:
-    those of `refs`,
-    by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content
-    that was locked
-    has changed since, and `RefError` for one of `refs` that nothing refers to. `watch` wraps the
-    iterations over artifacts and references (a progress bar).
+    those of `refs`, by name or as written, or all. Raises `RefusedError`, and writes nothing, if
+    locked content has changed since, and `RefError` for one of `refs` that nothing refers to.
+    `watch` wraps the iterations over artifacts and references (a progress bar).
     """
     if store.root is None:
         raise RefusedError(
@@ -162,7 +160,7 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
                     f"from {LOCK_FILE}"
                 ),
             )
-    # A ledger only grows, so that the lines of today hold until the next lock, too.
+    # A ledger only grows, so today's lines are valid until the next lock, too.
     store.ledgers.expect(names := store.ledgers.list_names())
     locked: dict[str, LockedLedger] = {}
     for name in names:
@@ -178,21 +176,21 @@ def _make_locked_ref(ref: str, entry: LockEntry, old: LockEntry | None) -> Locke
 
 @dataclass(frozen=True, slots=True)
 class LockBlock:
-    """One reference of a lock, what it was locked to, and the lock's file."""
+    """One reference in a lock, what it was locked to, and the lock's file."""
 
     ref: Ref
     entry: LockEntry
     file: str
 
     def make_finding(self, rule: str, **facts: object) -> Finding:
-        """Return a finding at this block."""
+        """Return a finding about this block."""
         place = Place(self.file, self.entry.line or None)
         return make_finding(
             rule, place, format_json_pointer(("refs", str(self.ref))), ref=self.ref, **facts
         )
 
     def describe_restore(self, tag_name: str) -> str:
-        """Say how the tag is put back to what was locked."""
+        """Say how to restore the tag to what was locked."""
         return (
             f"put it back: git update-ref {TAG_REFS}{tag_name} "
             f"{self.entry.tag_object or self.entry.commit}"
@@ -200,7 +198,7 @@ class LockBlock:
 
 
 def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Finding]]:
-    """Return the blocks of a lock, and the findings of those whose reference cannot be parsed."""
+    """Return the blocks of a lock, and findings for those whose reference cannot be parsed."""
     blocks, findings = [], []
     for text, entry in lock.refs.items():
         try:
@@ -214,7 +212,7 @@ def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Findi
 
 
 def find_expected_tag(store: ArtifactStore, block: LockBlock) -> str | None:
-    """Return the name of the tag that a block needs; None when it needs none."""
+    """Return the name of the tag that a block needs; None if it needs none."""
     version = (
         find_locked_version(block.ref, block.entry)
         if block.ref.type is not PinType.REVISION
@@ -226,9 +224,9 @@ def find_expected_tag(store: ArtifactStore, block: LockBlock) -> str | None:
 
 
 def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Finding:
-    """Return the finding of a block whose tag is not there.
+    """Return the finding about a block whose tag is missing.
 
-    `fetch` says where the tag may be, "" where nothing is known.
+    `fetch` says where the tag may be, "" if nothing is known.
     """
     restore = block.describe_restore(tag_name)
     return block.make_finding("tag-missing", back=f"{fetch}; or {restore}" if fetch else restore)
@@ -239,7 +237,7 @@ def check_block(
 ) -> Iterator[Finding]:
     """Yield what is no longer as it was locked.
 
-    The caller reports a tag that is not there at all.
+    The caller reports a tag that is missing altogether.
     """
     try:
         if block.ref.type is PinType.REVISION:
@@ -278,9 +276,9 @@ def _check_release_block(
 
 
 def check_content(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
-    """Yield `check_block`'s findings for what a reference means now.
+    """Yield `check_block`'s findings about what a reference means now.
 
-    Raises where its rows are missing.
+    Raises if its rows are missing.
     """
     entry, back = block.entry, block.describe_restore(here.tag) if here.tag else _LOCK_ANEW
     if here.blob != entry.blob:

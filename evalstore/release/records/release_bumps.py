@@ -1,4 +1,4 @@
-"""Holds the version of every release against what its change needs.
+"""Compares the version of every release with what its change needs.
 
 The settings and acceptances of its time count.
 """
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from evalstore.release.changes.acceptances import Acceptance, ChangePolicy
 
 _SHOWN = 3  # rules in a message
-_KEPT = 3  # releases: one, those before it that it is compared with, and no store's whole content
+_KEPT = 3  # releases: one and those that it is compared with, but not a whole store
 
 
 class BumpChecker:
-    """Holds the version of a release against what changed since those before it.
+    """Compares the version of a release with what changed since earlier ones.
 
-    Releases are checked in the order of `releases`, each artifact's ascending. One that is not
-    sound has other content than was released: it is neither judged nor what others are judged by.
-    What was released since a base is judged by its settings and acceptances, on the day `today`;
-    everything else by those of its time.
+    Releases are checked in the order of `releases`, each artifact's ascending. An unsound one has
+    other content than was released: it is neither judged nor used to judge others. What was
+    released since a base is judged by its settings and acceptances, on the day `today`; everything
+    else by those of its time.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class BumpChecker:
         for group in groups.values():
             group.sort(key=lambda tag: tag.version)
         self._groups = dict(sorted(groups.items()))
-        # The final release before each one: however many are not sound, stepping over them costs
-        # one step.
+        # The final release before each one: however many are unsound, stepping over them costs one
+        # step.
         pairs = chain.from_iterable(map(_pair_with_finals, self._groups.values()))
         self._earlier = {tag.name: last for tag, last in pairs}
         self._store, self._base, self._today = store, base, today
         self._unsound: set[str] = set()
-        # By commit: most have the policy of another one, which has the same blobs.
+        # By commit: most share the policy of another one, which has the same blobs.
         self._policies: dict[str, ChangePolicy] = {}
         self._policy_blobs: dict[str, tuple[str | None, ...]] = {}
         self._known_policies: dict[tuple[str | None, ...], ChangePolicy] = {}
@@ -77,22 +77,22 @@ class BumpChecker:
         return chain.from_iterable(self._groups.values())
 
     def expect(self, tags: Iterable[ReleaseTag]) -> None:
-        """Say which releases will be checked, in this order.
+        """Announce which releases will be checked, in this order.
 
-        git then reads them and those before them ahead.
+        git then reads them, and those before them, ahead.
         """
         wanted = ((self._find_last_final(tag) or tag, tag) for tag in tags)
         self._store.prefetch.expect((one.name, one.ref.path) for pair in wanted for one in pair)
 
     def mark_unsound(self, tag: ReleaseTag) -> None:
-        """Leave out a release, because its content is not what was released."""
+        """Exclude a release because its content is not what was released."""
         self._unsound.add(tag.name)
         self._find_last_final(tag)
 
     def check(self, tag: ReleaseTag, new: Resolved) -> Iterator[Finding]:
-        """Yield a finding where a release is too low for what changed, or rests on lowered levels.
+        """Yield a finding if a release is too low for what changed, or rests on lowered levels.
 
-        A major version says enough for anything and is not compared.
+        A major version is high enough for anything and is not compared.
         """
         self._keep(tag, new)
         if self._earlier[tag.name] is None:
@@ -119,7 +119,7 @@ class BumpChecker:
             yield from _judge_step(tag, base, diff, known)
 
     def _find_former(self, tag: ReleaseTag, former: str) -> ReleaseTag | None:
-        """Return the final release of the earlier id from which the new id goes on.
+        """Return the final release of the former id that the new id continues.
 
         The first release under the new id is `tag`.
         """
@@ -129,7 +129,7 @@ class BumpChecker:
         return next((one for one in earlier if one.version < tag.version), None)
 
     def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
-        """Yield the sound releases before this one that are not pre-releases, the last first."""
+        """Yield the sound releases before this one that are not pre-releases, latest first."""
         last = self._find_last_final(tag)
         while last:
             yield last
@@ -172,12 +172,11 @@ class BumpChecker:
     ) -> tuple[ReleaseTag, Diff | None] | None:
         """Compare with the last release in the history of `new` that it directly follows.
 
-        None where that is `last`, which it is compared with already, or where there is none. So a
-        bump counts on a branch that has not seen the others; any other number is one that a hand
-        wrote.
+        Returns None if that is `last`, which it has been compared with, or if there is none. So a
+        bump counts on a branch that has not seen the others; any other number was written by hand.
         """
         bases = list(self._list_followed(tag))
-        # Where it can follow no other one, no history says more.
+        # If it can follow no other one, the history has nothing to add.
         if not new.commit or all(base is last for base, _ in bases):
             return None
         # One question for all: a line of hotfixes may have thousands.
@@ -187,7 +186,7 @@ class BumpChecker:
         return None if base is last else (base, self._compare_pair(self._resolve(base), new, said))
 
     def _list_followed(self, tag: ReleaseTag) -> Iterator[tuple[ReleaseTag, Bump]]:
-        """Yield the releases that a version is the next one after, with the step."""
+        """Yield the releases directly followed by a version, with the step."""
         for base in self._list_finals(tag):
             said = compute_bump(base.version, tag.version.final)
             # Where it does not follow one release, it follows none of those before that.
@@ -198,14 +197,14 @@ class BumpChecker:
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
         """Return what changed.
 
-        It is None where that needs a patch at most, and the version says as much.
+        Returns None if that needs a patch at most, and the version allows as much.
         """
         has_same_rows = self._find_rows(old) == self._find_rows(new)
         if has_same_rows and old.digest == new.digest:
             return None
         policy = self._find_policy(new)
-        # Most patches are of words for people, which need no comparison unless somebody has an
-        # opinion of their level.
+        # Most patches change words for people, which need no comparison unless somebody has set
+        # their level.
         has_opinions = policy.settings.overrides or any(
             one.artifact == new.name for one in policy.acceptances
         )
@@ -240,9 +239,9 @@ class BumpChecker:
         return self._policies[commit]
 
     def _is_of_change(self, base: BaseStore, new: Resolved) -> bool:
-        """Whether a release came since the base, by the ledger of the change.
+        """Whether a release came after the base, by the ledger of the change.
 
-        One of another branch did not.
+        A release on another branch did not.
         """
         if base.releases.has(new.name, new.version, new.tag or ""):
             return False
@@ -256,11 +255,11 @@ class BumpChecker:
         )
 
         if commit not in self._policy_blobs:
-            # Of all releases that were read ahead at once: each commit has a tree of its own.
+            # For all releases that were read ahead at once: each commit has a separate tree.
             several = {commit, *self._store.prefetch.commits.values()} - self._policy_blobs.keys()
             self._policy_blobs |= find_policy_blobs(self._store, several)
         blobs = self._policy_blobs.get(commit, ())
-        if blobs not in self._known_policies:  # () of a commit that cannot be read, which raises
+        if blobs not in self._known_policies:  # () for a commit that cannot be read, which raises
             policy = read_change_policy_at(self._store, commit, None)
             if self._now is None:
                 base = self._base and read_change_policy_at(self._store, self._base.commit, None)

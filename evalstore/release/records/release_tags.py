@@ -36,7 +36,7 @@ _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 class ReleaseTag(NamedTuple):
     """A ref below refs/tags/ whose name is that of a release.
 
-    `oid` is what it points at, which nobody has read yet.
+    `oid` is what it points at, which has not been read yet.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ReleaseTag(NamedTuple):
 class TagListing(NamedTuple):
     """All tags below the folders of releases.
 
-    They are the releases by tag name, and the names that are of none.
+    They are the releases by tag name, and the names that are not releases.
     """
 
     releases: dict[str, ReleaseTag]
@@ -57,9 +57,9 @@ class TagListing(NamedTuple):
 
 
 def list_tag_refs(store: ArtifactStore) -> TagListing:
-    """List the tags below the folders of releases, by one call to git.
+    """List the tags below the folders of releases with one call to git.
 
-    git reads no object for it: one that is damaged would end the listing of all.
+    git reads no object for it: a damaged one would end the listing of all.
     """
     listing = TagListing({}, [])
     for name, (oid, symref) in store.tags.list_unread().items():
@@ -73,9 +73,9 @@ def list_tag_refs(store: ArtifactStore) -> TagListing:
 
 
 def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]:
-    """Return a tag as its object says, and the digest that its trailers say, "" without one.
+    """Return a tag as its object says, and the digest in its trailers, "" if there is none.
 
-    Raises `GitError` when the object is missing or damaged.
+    Raises `GitError` if the object is missing or damaged.
     """
     if prefetched := store.prefetch.find(tag.name):
         return prefetched.tag, _find_digest(prefetched.tag_data)
@@ -97,7 +97,7 @@ def _find_digest(tag_data: bytes) -> str:
 def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit.
 
-    Raises any `EvalstoreError` when there is none of its id and version.
+    Raises any `EvalstoreError` if there is none with its id and version.
     """
     file = read_tagged(store, tag.ref, commit, tag=tag.name)
     if file.artifact.version == tag.ref.pin:
@@ -113,11 +113,11 @@ def check_release(
 ) -> Generator[Finding, None, Resolved | None]:
     """Yield what is wrong with one release.
 
-    Its tag object, its file, its rows and its line in the ledger are checked. Returns the release,
-    where no finding is an error: it is what was released.
+    Its tag object, its file, its rows and its line in the ledger are checked. Returns the release
+    if no finding is an error: it is what was released.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say
-    # of them.
+    # about them.
     try:
         git_tag, said = read_tag_object(records.store, tag)
         if git_tag.flaw:
@@ -138,7 +138,7 @@ def check_release(
     except EvalstoreError as error:
         place = Place(TAG_REFS + tag.name)
         if isinstance(error, RefError) and not records.is_recorded(tag.ref.name, str(tag.version)):
-            # A repository can hold several stores: no reference of this one can mean that tag.
+            # A repository can have several stores: no reference in this one can mean that tag.
             yield make_finding("tag-ignored", place, tag=tag.name, why=error.message)
         else:
             yield make_unreadable_finding(
@@ -148,12 +148,12 @@ def check_release(
 
 
 def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:
-    """Return the finding of a tag that is not a release."""
+    """Return the finding about a tag that is not a release."""
     return make_finding("tag-invalid", Place(TAG_REFS + tag.name), tag=tag.name, what=flaw)
 
 
 def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
-    """Return the finding of a release that cannot be read, or whose file is that of another."""
+    """Return the finding about a release that cannot be read, or whose file is that of another."""
     place = error.place or place
     if isinstance(error, GitError):
         rule = "object-missing" if isinstance(error, MissingObjectError) else "object-damaged"
@@ -177,7 +177,7 @@ def _check_against_ledgers(
 def _check_unlisted(
     records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
-    # A release of another branch is listed there, or at its own commit; one that nobody lists was
+    # A release on another branch is listed there, or at its own commit; one that nobody lists was
     # not released with evalstore, unless the artifact has no ledger at all.
     name, version = tag.ref.name, str(tag.version)
     others = records.list_branch_hashes(name, version)
@@ -217,8 +217,7 @@ def _make_moved_finding(
 ) -> Finding:
     digest = f"its file has SHA-256 {file.sha256[:12]}…, but the ledger has {line.sha256[:12]}…"
     place = Place(locate_ledger(tag.ref.name), line.number or None)
-    # `git fetch --tags --force` puts the tag of somebody else in the place of one that was never
-    # pushed.
+    # `git fetch --tags --force` puts somebody else's tag in the place of one that was never pushed.
     is_of_others = file.sha256 in records.list_branch_hashes(tag.ref.name, tag.ref.pin)
     again = _RENUMBER if is_of_others else ""
     back = again + _describe_restore(records, tag, line.sha256)

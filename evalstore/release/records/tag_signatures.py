@@ -1,4 +1,4 @@
-"""Checks that the tags of releases are signed by signers who count."""
+"""Checks that the tags of releases are signed by allowed signers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 @dataclass(frozen=True, slots=True)
 class SignatureSettings:
-    """By what signatures count: signers, the base and the time.
+    """What signatures are judged by: signers, the base and the time.
 
-    `signers` is a file from elsewhere; without it the store's own counts. Without `now` a release
-    that has not arrived anywhere is judged by what its tag says of its day.
+    `signers` is a file from elsewhere; without it the store's own counts. Without `now`, a release
+    that has not arrived anywhere is judged by the day in its tag.
     """
 
     signers: bytes | None = None
@@ -43,9 +43,9 @@ def check_signatures(
 ) -> Iterator[Finding]:
     """Yield the releases that no allowed signer has signed.
 
-    Releases that the ledger lists as signed and that are not are yielded, too. Signers are asked
-    for by the settings of the store or of the base, or by a file from elsewhere, which comes first;
-    where two differ, a release needs a signer of each.
+    They include releases that the ledger lists as signed but that are not. Signers are required by
+    the settings of the store or of the base, or by a file from elsewhere, which comes first; if two
+    differ, a release needs a signer from each.
     """
     store, found = records.store, list(tags)
     files: list[tuple[bytes, list[ReleaseTag]]] = []
@@ -65,9 +65,7 @@ def check_signatures(
             yield from _check_tags(store, some, signers, moments)
         return
     promised = [tag for tag in found if (line := records.find_line(tag.ref)) and line.is_signed]
-    if (
-        promised
-    ):  # which a key of nobody in particular may have signed: that nobody has is what counts
+    if promised:  # which any key may have signed: what counts is that nobody has
         yield from _check_tags(store, promised, None, {})
 
 
@@ -84,7 +82,7 @@ def _list_signer_files(
         theirs = base.read_signers()
         yield theirs, tags
         own = None if own == theirs else own
-    if own is not None:  # a branch that is behind its base need not know who signed there since
+    if own is not None:  # a branch that is behind its base need not know who has signed there since
         yield own, [tag for tag in tags if not (base and _is_ahead(records, base, tag))]
 
 
@@ -123,8 +121,8 @@ def _check_tags(
 def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str], datetime]:
     """Return when each release was first listed, by first parents of a commit.
 
-    Releases are `<kind>/<id>` and version. That is the day of the merge, not of the commit that was
-    merged; and no commit is older than one before it, so that one that says so arrived with that.
+    Releases are `<kind>/<id>` and version. That is the day of the merge, not of the merged commit;
+    and no commit is older than its predecessor, so one that claims to be arrived with that.
     """
     if tip is None:
         return {}
@@ -139,7 +137,7 @@ def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str]
         blobs = (change.old, change.new)
         old, new = (split_ledger(store.objects.read(one).data) if one else () for one in blobs)
         known = frozenset(old)
-        # Newest first: the oldest commit that lists a release comes last.
+        # Newest first, so the oldest commit that lists a release comes last.
         for version in parse_ledger(b"\n".join(one for one in new if one not in known)).by_version:
             arrivals[name, version] = moments[change.commit]
     return arrivals

@@ -1,1 +1,1 @@
-"""Writes all or nothing, also where the process is killed: locks, the journal, recovery."""
+"""Writes all or nothing, even if the process is killed: locks, the journal, recovery."""

@@ -1,4 +1,4 @@
-"""Reads the branch that is checked out, whose commit a bump makes.
+"""Reads the branch that is checked out, on which a bump commits.
 
 It reads the branch's index, hooks and signature.
 """
@@ -92,8 +92,8 @@ def complete_signature(
 ) -> dict[str, str]:
     """Return git's author and committer variables, from `source` or git's config.
 
-    Dates may be missing. Raises `RefusedError` where a name or an email is set nowhere: git would
-    guess one.
+    Dates may be missing. Raises `RefusedError` if a name or email is set nowhere: git would guess
+    one.
     """
     settings = {
         key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config

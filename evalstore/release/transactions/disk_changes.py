@@ -1,4 +1,4 @@
-"""What a file on disk is beside a commit: as a blob, but for its line ends, or with edits."""
+"""How a file on disk differs from a commit: not, only in its line endings, or by edits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_changes(
     """Yield the files in which the second of two commits differs, with what is on disk.
 
     The second one has the uncommitted edits of `own` files. Raises `RefusedError` for any other
-    file with such edits, and for a link or a submodule, which is to be taken from `theirs`.
+    file with such edits, and for a link or a submodule that would come from `theirs`.
     """
     out = repository.git.run(
         "diff-tree", "-r", "--no-renames", "--raw", "-z", "--abbrev=64", *commits
@@ -72,7 +72,7 @@ def _refuse_edited(path: str) -> RefusedError:
 
 
 def find_disk_blob(repository: LockedRepository, path: str) -> str | None:
-    """Return the id that a file on disk has as a blob; None where it cannot be read."""
+    """Return the id that a file on disk has as a blob; None if it cannot be read."""
     try:
         return hash_working_file(repository.top, path, repository.hex_digits)
     except EvalstoreError:
@@ -82,7 +82,7 @@ def find_disk_blob(repository: LockedRepository, path: str) -> str | None:
 def has_other_line_ends(
     store: ArtifactStore, repository: LockedRepository, path: str, blob: str
 ) -> bool:
-    """Whether a file on disk is a blob but for its line ends, which git normalizes there."""
+    """Whether a file on disk differs from a blob only in line ends, which git normalizes."""
     data = (repository.top / path).read_bytes()
     return (
         bool(find_normalized(store, [path]))
@@ -106,7 +106,7 @@ def write_working_files(
 ) -> dict[str, TreeEntry]:
     """Write files as they are on disk, and return their entries.
 
-    The edits since the release are in them.
+    They include the edits since the release.
     """
     normalized = find_normalized(store, paths)
     found: dict[str, TreeEntry] = {}

@@ -1,7 +1,7 @@
 """The journal of a bump: what it will change.
 
 It is written before the first change, and removed after the last. The field names of `Journal`,
-`FileChange` and `ReleasedVersion` are keys of the file: an older journal must still be readable.
+`FileChange` and `ReleasedVersion` are keys of the file: an older journal must remain readable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAMED_LIMIT = 3  # artifacts of an interrupted bump that are named; of more only their number
 REMOVED = "0"
-# Not synced: it is git that prunes, and after a power cut nobody has anything to publish.
+# Not synced: only git prunes, and after a power cut nobody has anything to publish.
 _UPDATE = ("-c", "core.fsync=all,-reference", "update-ref", "--stdin")
 
 
@@ -40,7 +40,7 @@ class PinMove(NamedTuple):
 class ReleasedVersion:
     """One released version, and the pins in it that moved.
 
-    `tag` and `commit` are None where none was made.
+    `tag` and `commit` are None if none was made.
     """
 
     ref: str
@@ -55,9 +55,9 @@ class ReleasedVersion:
 class FileChange:
     """One file of the release: its blob, and what working tree and index had at the start.
 
-    `before` is the blob of the working tree, `staged` that of the index. The mode `REMOVED` is of a
-    file that goes. `worked` is the blob that the working tree gets where its line ends differ from
-    those that git keeps.
+    `before` is the blob of the working tree, `staged` that of the index. The mode `REMOVED` marks a
+    file to remove. `worked` is the blob that the working tree gets if its line endings differ from
+    those that git stores.
     """
 
     path: str
@@ -73,8 +73,8 @@ class Journal:
     """One bump: its branch, moved from `old` to `commit`, its tags and its files.
 
     `tags` are objects by full ref name. `released` is what the next bump reports to the user when
-    it finishes this one. `replaced` are the tags that are there before, and their objects: those
-    that are not among `tags` are removed.
+    it finishes this one. `replaced` are the previous tags and their objects: those that are not
+    among `tags` are removed.
     """
 
     branch: str
@@ -92,11 +92,11 @@ class Journal:
 
     @property
     def pending(self) -> dict[str, str]:
-        """The refs of our own that hold what no other ref holds yet.
+        """Our own refs that hold what no other ref holds yet.
 
-        They hold the commit, the tags, and blobs that no tree has. Many of a sort are in a pack
-        that git keeps (`write_packed_objects`): a ref each would cost more than the bump. Many
-        signed tags are in none; a bump whose tags were pruned is dropped, as it has published
+        They hold the commit, the tags, and blobs that are in no tree. Many of a kind are in a pack
+        that git keeps (`write_packed_objects`): a ref for each would cost more than the bump. Many
+        signed tags are in none; a bump whose tags were pruned is dropped, because it has published
         nothing.
         """
         from evalstore.store.repository.writing import MANY
@@ -116,7 +116,7 @@ def write_journal(common: Path, name: str, journal: Journal) -> None:
 def read_journal(common: Path, name: str) -> Journal:
     """Read a journal back.
 
-    Raises `RefusedError` when something else wrote it, or somebody else could have.
+    Raises `RefusedError` if something else wrote it, or somebody else could have.
     """
     # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
@@ -151,20 +151,20 @@ def _parse_released_version(
 
 
 def describe_interrupted(common: Path, name: str) -> str:
-    """Say which bump the journal of a killed one names, and how it is finished."""
+    """Say which bump the journal of a killed one names, and how to finish it."""
     try:
         refs = [parse_ref(version.ref) for version in read_journal(common, name).released]
     except EvalstoreError as error:
         return f"{error}; {error.hint}"
     what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
     names = " ".join(ref.name for ref in refs)
-    # Of many no command is shown: --all could release what nobody named.
+    # For many, no command is shown: --all could release what nobody named.
     again = f"evalstore bump {names}" if len(refs) <= _NAMED_LIMIT else "run the same bump again"
     return f"a bump of {what} was interrupted; finish it: {again}"
 
 
 def hold_pending(repository: LockedRepository, journal: Journal) -> None:
-    """Hold the objects of a journal, and all that they need, until `release_pending`."""
+    """Hold the objects of a journal, and everything that they need, until `release_pending`."""
     lines = "".join(f"update {name} {oid}\n" for name, oid in journal.pending.items())
     repository.git.run(*_UPDATE, stdin=lines.encode())
 

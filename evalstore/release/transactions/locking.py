@@ -1,4 +1,4 @@
-"""The lock for writing to a repository: one at a time, across processes and working trees."""
+"""The lock for writing to a repository: one writer at a time, for all processes and worktrees."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 class LockedRepository:
     """A repository whose lock is held.
 
-    It has its git, the top of the working tree, and what reads its objects. `git` hands the lock on
-    to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    It has its git, the top of the working tree, and the reader of its objects. `git` passes the
+    lock on to its child processes. `signature` has git's GIT_AUTHOR_* and GIT_COMMITTER_*
+    variables.
     """
 
     git: Git
@@ -60,16 +61,16 @@ def find_journal_name(git: Git) -> str:
 def open_leftover_journal(git: Git) -> Iterator[tuple[Path, str] | None]:
     """Open the journal that a killed bump of this working tree left.
 
-    It is given as folder and name, or None without one.
+    It is given as folder and name, or None if there is none.
     """
     common, name = git.common, find_journal_name(git)
     try:
         descriptor = open_lock(common, LOCK, make=False)
-    except OSError:  # no bump was ever here
+    except OSError:  # there was never a bump here
         yield None
         return
     try:
-        # A running bump holds the lock: its journal is no leftover, and this fails.
+        # A running bump holds the lock: its journal is not a leftover, and this fails.
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             if (common / name).exists():
@@ -86,7 +87,7 @@ def lock_repository(
 ) -> Iterator[LockedRepository]:
     """Hold the repository's lock.
 
-    Raises `ConflictError` when another bump does not release it within ten seconds.
+    Raises `ConflictError` if another bump does not release it within ten seconds.
     """
     top = store.repository.top
     if top is None:
@@ -104,7 +105,6 @@ def lock_repository(
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may
         # still write is gone.
-        # Thousands of objects are synced to disk.
         git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)
         yield LockedRepository(git, top, store.objects, store.repository.hex_digits, signature)
     finally:

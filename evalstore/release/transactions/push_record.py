@@ -1,4 +1,4 @@
-"""Sets the remote-tracking branches after a push, and clears up after a push that was killed."""
+"""Sets the remote-tracking branches after a push, and cleans up after a killed push."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PUSH_REF = re.compile(r"refs/remotes/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -> None:
     """Set the remote-tracking branches to what was just pushed.
 
-    A failure is no harm: the next fetch sets them too.
+    A failure does no harm: the next fetch sets them, too.
     """
     tracking = find_tracking_refs(remote, refs)
     if not tracking:
@@ -35,8 +35,8 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
     lines = "".join(f"update {name} {oid}\n" for name, oid in tracking.items())
     with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
         forget_push(repository)
-        # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump
-        # removes it.
+        # If killed from here on, a lock of git may stay, which would block every fetch; the next
+        # bump removes it.
         write_own(repository.git.common, _NOTE, json.dumps(list(tracking)).encode())
         repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
         remove_below(repository.git.common, _NOTE)
@@ -45,7 +45,7 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
 def forget_push(repository: LockedRepository) -> None:
     """Remove the locks that a killed push has left on remote-tracking branches.
 
-    Its note of them is removed, too.
+    Its note about them is removed, too.
     """
     sweep_below(repository.git.common, _NOTE)
     if not has_own(repository.git.common, _NOTE):

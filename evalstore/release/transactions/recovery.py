@@ -1,7 +1,7 @@
-"""Finishes what a journal says, or undoes it where no ref has moved.
+"""Finishes what a journal says, or undoes it if no ref has moved.
 
-First come the refs, then the working files, then the index. Every bump ends here, and a killed one
-is ended here by the next, so the code that recovers runs every time.
+First come the refs, then the working files, then the index. Every bump ends here, and the next bump
+ends a killed one here, so the recovery code runs every time.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
 
     Returns what the one of this working tree has released.
     """
-    # Our own index.lock and half-written journals first: they stand in the way, and nothing refers
-    # to them.
+    # Our own index.lock and half-written journals first: they are in the way, and nothing refers to
+    # them.
     release_index_lock(repository.git.directory)
     sweep_below(repository.git.common, repository.journal_name)
     released: tuple[ReleasedVersion, ...] = ()
@@ -101,13 +101,13 @@ def stage_files(
 ) -> Sequence[FileChange]:
     """Write the files of a journal aside, and return those that nobody has edited.
 
-    They are next to the files that they will replace. Killed here: temporary files, which the next
-    bump removes.
+    They are next to the files that they will replace. A kill here leaves temporary files, which the
+    next bump removes.
     """
     sweep_below(repository.top, *(change.path for change in journal.changes))
     changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
     unedited = [change for change in changes if _is_unedited(repository, change)]
-    # Written aside, synced, renamed, and the folders synced; of many, all are synced at once.
+    # Written aside, synced, renamed, and the folders synced; many are synced at once.
     sync_all = len(unedited) >= MANY and can_sync_all()
     written = [change for change in unedited if change.mode != REMOVED]
     repository.objects.expect(_find_new_blob(change) for change in written)
@@ -125,11 +125,11 @@ def finish_files(
 ) -> None:
     """Bring working files and index up to a journal whose refs have moved.
 
-    The lock of the index is held. `staged` are the files that were written aside. Each step can be
+    The lock on the index is held. `staged` are the files that were written aside. Each step can be
     repeated: killed at any point, the next bump reads the same journal and does the rest.
     """
-    # Unless another branch is checked out by now. Killed here: git status shows the files that are
-    # left as modified; the next bump writes those that nobody has edited since.
+    # Unless another branch is checked out by now. If killed here, git status shows the remaining
+    # files as modified; the next bump writes those that nobody has edited since.
     if find_head_ref(repository.git) != journal.branch:
         return
     try:
@@ -143,23 +143,24 @@ def finish_files(
 
 
 def end_journal(repository: LockedRepository, journal: Journal, *, released: bool) -> None:
-    """Remove what a bump that is finished or undone has left.
+    """Remove what a finished or undone bump has left.
 
-    The journal goes last: while it exists, the bump goes on.
+    The journal goes last: as long as it exists, the bump is not over.
     """
-    # Many tags are packed, as a clone has them: a file each would slow every git command. Killed
-    # here: they are tags all the same, and the locks that are left go next.
+    # Many tags are packed, as in a clone: a file for each would slow every git command. If killed
+    # here, they are tags all the same, and the remaining locks go next.
     if released and len(journal.tags) >= MANY:
         with suppress(GitError):
             pack_tags(repository.git)
     sweep_below(repository.top, *(change.path for change in journal.changes))
     if released:
         _sync_files(repository, journal)
-    # The locks of git's transactions, which git leaves when it cannot remove them: of those before,
+    # The locks of git's transactions, which git leaves if it cannot remove them: of earlier ones,
     # and of the last.
     written = repository.git.common / repository.journal_name
     remove_stale_locks(repository, [*journal.refs, *journal.pending], written)
-    # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
+    # What keeps its objects from being pruned or repacked. If killed before, the next bump removes
+    # it.
     release_pending(repository, journal)
     remove_stale_locks(repository, journal.pending, written)
     release_packs(repository.git.common)
@@ -168,9 +169,9 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
 
 
 def list_tag_updates(journal: Journal) -> list[RefUpdate]:
-    """Return the changes of the tags of a journal.
+    """Return the changes of a journal's tags.
 
-    Most tags are made; of `bump --again` some are replaced or removed.
+    Most tags are created; for `bump --again`, some are replaced or removed.
     """
     names = dict.fromkeys([*journal.tags, *journal.replaced])
     return [RefUpdate(name, journal.tags.get(name), journal.replaced.get(name)) for name in names]
@@ -179,7 +180,7 @@ def list_tag_updates(journal: Journal) -> list[RefUpdate]:
 def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     """Return whether the bump is released; its refs are then complete, else all gone."""
     current = find_refs(repository.git, [*journal.refs, *journal.replaced])
-    # git may have pruned what no ref held: of that nothing can be published any more.
+    # git may have pruned what no ref held: that can no longer be published.
     lost = (
         set()
         if current == journal.refs
@@ -198,14 +199,14 @@ def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     if not created and not branch_moved:
         return False
     if not branch_moved and (tip != journal.old or lost):
-        # The branch has moved elsewhere since, without this commit: the tags would release what is
+        # The branch has since moved elsewhere, without this commit: the tags would release what is
         # on no branch.
         _update_refs(
             repository, (RefUpdate(update.name, update.old, update.new) for update in made)
         )
         return False
-    # git writes loose refs one by one, so that a kill may leave tags without their branch, or
-    # without each other.
+    # git writes loose refs one by one, so a kill may leave tags without their branch, or without
+    # each other.
     unmade = (update for update in list_tag_updates(journal) if update not in made)
     unmoved = (update for update in unmade if current.get(update.name) == update.old)
     missing = [update for update in unmoved if update.new not in lost]
@@ -224,7 +225,7 @@ def _update_refs(repository: LockedRepository, updates: Iterable[RefUpdate]) -> 
 
 
 def _finish_late(repository: LockedRepository, journal: Journal) -> None:
-    """Do what a killed bump, whose refs have moved, had still to do."""
+    """Do what remained to do for a killed bump whose refs have moved."""
     try:
         staged = stage_files(repository, journal)
         with lock_index(repository.git):

@@ -13,7 +13,7 @@ from evalstore.release.transactions.locking import LockedRepository
 def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
     """Remove the locks that a killed git left on refs.
 
-    They are younger than the note of them, and not in use. `written` is the file that notes the
+    They are younger than the note about them, and not in use. `written` is the file that notes the
     refs, written before git was started. git holds a lock for milliseconds: one that is the same
     file with the same time a second later belongs to nobody.
     """
