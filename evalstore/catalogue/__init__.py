@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from evalstore.store import ArtifactStore
 
 FINGERPRINT = re.compile(r"[0-9a-f]{16}")
-# Words that a place in a file begins with, and that no path of a topic has.
+# Words that a place in a file begins with, and that are in no path of a topic.
 _LEADS = frozenset({*FILES, "checks", "evalstore"})
 
 
 @dataclass(frozen=True, slots=True)
 class FoundChange:
-    """A change of a store by its fingerprint, and its artifact (`<kind>/<id>`)."""
+    """A change in a store, with its fingerprint and its artifact (`<kind>/<id>`)."""
 
     ref: str
     finding: DiffFinding
@@ -34,9 +34,9 @@ class FoundChange:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a name means: the rules and topics that have it, and the change whose fingerprint it is.
+    """What a name means: its rules and topics, or the change with that fingerprint.
 
-    Each group of topics says the same: `threshold` is one key of ten kinds.
+    Topics that say the same form a group: `threshold` is one key of ten kinds.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class TopicList:
-    """What can be explained: the files and kinds of check, and how many keys and rules."""
+    """What can be explained: the kinds of file and check, and how many keys and rules."""
 
     topics: tuple[SchemaTopic, ...]
     keys: int
@@ -67,7 +67,7 @@ def list_topics() -> TopicList:
 def explain_name(name: str) -> Explanation:
     """Return what a rule, kind or key means.
 
-    A key may be named by a path, too: `threshold`, `scoring.missing`, `/checks/0/values`.
+    A key may also be named by a path: `threshold`, `scoring.missing`, `/checks/0/values`.
 
     Raises `RefError` for an unknown name; its hint is the nearest one.
     """
@@ -85,7 +85,7 @@ def explain_name(name: str) -> Explanation:
 def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Explanation:
     """Return what a change of the working tree since a last release means, by its fingerprint.
 
-    Raises `RefError` where no change has it.
+    Raises `RefError` if no change has it.
     """
     for change in list_changes(store, today):
         if change.finding.fingerprint == fingerprint:
@@ -97,7 +97,7 @@ def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Expla
 
 
 def list_changes(store: ArtifactStore, today: date) -> Iterator[FoundChange]:
-    """Yield every change of the working tree since the last releases, parts of changes too."""
+    """Yield every change of the working tree since the last releases, with its parts."""
     from evalstore.diff import Detail
     from evalstore.release.changes.acceptances import read_change_policy
     from evalstore.release.changes.status import survey_store
@@ -114,7 +114,7 @@ def _list_findings(findings: Sequence[DiffFinding]) -> Iterator[DiffFinding]:
 
 
 def find_topics(name: str) -> tuple[SchemaTopic, ...]:
-    """Return the topics of a path, or of its end; none where there is nothing of that name."""
+    """Return the topics of a path, or of its end; none if nothing has that name."""
     topics = load_topics()
     words = [word for word in re.split(r"[./]|\[\d+\]", name) if word and not word.isdigit()]
     while words:
@@ -123,7 +123,7 @@ def find_topics(name: str) -> tuple[SchemaTopic, ...]:
             return (topics[path],)
         found = [topic for topic in topics.values() if topic.path.endswith(f".{path}")]
         if found:
-            # A key of a check comes before one of the same name deeper within another.
+            # A key of a check comes before one with the same name nested in another.
             return tuple(sorted(found, key=lambda topic: topic.path.count(".")))
         if words[0] not in _LEADS:
             return ()

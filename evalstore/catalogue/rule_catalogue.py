@@ -30,7 +30,7 @@ class RuleSubject(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleCatalogue:
-    """The rules of changes in their order, and the number of their set."""
+    """The rules for changes in order, and the number of their set."""
 
     rule_set: int
     rules: tuple[ChangeRule, ...]
@@ -40,7 +40,7 @@ class RuleCatalogue:
 class ExplainedRule:
     """One rule in words.
 
-    `level` is a bump or a severity, `row` the whole row of a rule of changes.
+    `level` is a bump or a severity; `row` is the whole row of a rule for changes.
     """
 
     id: str
@@ -54,21 +54,21 @@ class ExplainedRule:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no setting changes its level."""
+        """Whether no setting can change its level."""
         return self.subject in {RuleSubject.RELEASE, RuleSubject.VERSION} or (
             self.subject is RuleSubject.FILE and self.level == Severity.ERROR
         )
 
 
 def list_rules() -> RuleCatalogue:
-    """Return the rules of changes."""
+    """Return the rules for changes."""
     return RuleCatalogue(RULE_SETS[-1], tuple(CHANGES.values()))
 
 
 def find_rules(name: str) -> tuple[ExplainedRule, ...]:
-    """Return the rules of a name: an id, also as `<id>:<direction>`.
+    """Return the rules with a name: an id, perhaps as `<id>:<direction>`.
 
-    A rule of changes and one of files may have the same id.
+    A rule for changes and one for files may have the same id.
     """
     return tuple(_find_explained(name.partition(":")[0]))
 
@@ -79,7 +79,7 @@ def list_rule_names() -> list[str]:
 
 
 def render_template(template: str) -> str:
-    """Return a message template with `<name>` for each fact; "" for one that is a whole fact."""
+    """Return a message template with `<name>` for each fact; "" if it is only a fact."""
     parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
     return "" if template in _WHOLE else "".join(parts)
 

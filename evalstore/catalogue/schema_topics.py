@@ -1,4 +1,4 @@
-"""Reads the schemas as topics: every artifact, kind of check and key, with words and an example."""
+"""Reads the schemas as topics: every artifact, kind of check and key, explained with an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evalstore.model import Kind
 from evalstore.model.check_schemas import list_check_kinds
 from evalstore.places import find_resource_folder
 
-# Root of a path -> the schema of that file; a check has a root of its own by its kind.
+# Root of a path -> the schema of that file; a check has a separate root for its kind.
 FILES = {**{str(kind): str(kind) for kind in Kind}, "settings": "evalstore", "accepted": "accepted"}
 _BASES = {
     "rubric": "base/rubric"
@@ -25,7 +25,7 @@ _MISSING = object()
 
 
 class TopicSort(StrEnum):
-    """What a topic is: a file that people write, a kind of check, or a key of either."""
+    """What a topic is: a file that people write, a kind of check, or a key in either."""
 
     FILE = "file"
     KIND = "kind"
@@ -34,7 +34,7 @@ class TopicSort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaKey:
-    """One key of a mapping: its name, the first sentence on it, and whether it is required."""
+    """One key of a mapping: its name, the first sentence about it, and whether it is required."""
 
     name: str
     sentence: str
@@ -43,11 +43,11 @@ class SchemaKey:
 
 @dataclass(frozen=True, slots=True)
 class SchemaTopic:
-    """What a schema says at a path, as `rubric.scoring.missing` or `regex.pattern`.
+    """What a schema says at a path, such as `rubric.scoring.missing` or `regex.pattern`.
 
-    `example` is a value that it takes, and `document` shows it in its place: a part of the file at
-    the root of the path (for a kind, of a rubric), with the keys that it needs beside it. `default`
-    is its JSON, None where there is none.
+    `example` is a value that it accepts, and `document` shows it in its place: a part of the file
+    at the root of the path (for a kind, of a rubric), with the keys that it needs next to it.
+    `default` is its JSON, None if there is none.
     """
 
     path: str
@@ -98,7 +98,7 @@ def read_schema(name: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _SchemaNode:
-    """A subschema without references, its path, a value of it, and how documents hold it."""
+    """A subschema without references, its path, a value for it, and how documents contain it."""
 
     schema: Mapping[str, Any]
     node: Mapping[str, Any]
@@ -110,7 +110,7 @@ class _SchemaNode:
 
     @property
     def holder(self) -> _SchemaNode:
-        """What has the keys of this node: of a list of mappings, or of mappings by name, one."""
+        """The node that has the keys: for a list of mappings, or mappings by name, one of them."""
         items, entries = self.node.get("items"), self.node.get("additionalProperties")
         if isinstance(entries, dict) and "properties" in (
             inner := follow_reference(self.schema, entries)
@@ -129,7 +129,7 @@ class _SchemaNode:
         ).holder
 
     def make_child(self, name: str) -> _SchemaNode:
-        """Return the node of a key of this one, with an example's value and what it needs."""
+        """Return the node for a key of this one, with an example's value and what it needs."""
         node = follow_reference(self.schema, self.node["properties"][name])
         known = [
             one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)
@@ -156,7 +156,7 @@ class _SchemaNode:
     def _choose_beside(self, name: str, example: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what an example has next to a key.
 
-        Within a file it is what the key depends on, else all that fits.
+        Within a file it is what the key depends on, else everything that fits.
         """
         if self.sort is TopicSort.FILE:
             needed = _list_dependencies(self.node, name)
@@ -183,7 +183,7 @@ def _map_topics(node: _SchemaNode) -> dict[str, SchemaTopic]:
 
 
 def _walk_node(node: _SchemaNode) -> Iterator[SchemaTopic]:
-    # What the kinds of checks share stands below each kind.
+    # What the kinds of checks have in common is listed below each kind.
     holder = node.holder if node.path != "rubric.checks" else node
     yield _make_topic(node, holder)
     for name in holder.node.get("properties", {}):
@@ -211,7 +211,7 @@ def _list_dependencies(node: Mapping[str, Any], name: str) -> frozenset[str]:
 
 
 def _list_conditional_keys(node: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[str]:
-    """Return the keys that a file needs because of what other keys of it are."""
+    """Return the keys that a file needs because of the values of its other keys."""
     keys: set[str] = set()
     for part in node.get("allOf", ()):
         conditions = part.get("if", {}).get("properties", {})
@@ -231,7 +231,7 @@ def _list_keys(node: _SchemaNode) -> Iterator[SchemaKey]:
 
 
 def choose_example(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Any:
-    """Return a value that a node takes: its own example, else one made from what it says."""
+    """Return a value that a node accepts: its own example, else one made from its description."""
     if node.get("examples"):
         return node["examples"][0]
     if "const" in node:

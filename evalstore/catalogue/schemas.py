@@ -1,4 +1,4 @@
-"""Lists and reads the schemas of what people write, and of what commands answer."""
+"""Lists and reads the schemas of what people write, and of what commands return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.places import find_resource_folder
 from evalstore.text import find_nearest, make_excerpt
 
 _SUFFIX = ".schema.json"
-# Where ai_eval publishes its schemas: each names the one that a file with this address has here.
+# Where ai_eval publishes its schemas: each address is mapped to the file's name here.
 _AI_EVAL = "https://git.drupalcode.org/project/ai_eval/-/raw/1.0.x/schema"
 ALIASES: Mapping[str, str] = {
     f"{_AI_EVAL}/{kind}{_SUFFIX}": kind.value for kind in (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
@@ -36,9 +36,9 @@ class SchemaListing:
 
 
 def list_schema_names() -> list[str]:
-    """Return the names: those of files first, then of checks, then of what commands answer."""
+    """Return the names: those of files first, then of checks, then of command outputs."""
     folder = find_resource_folder("schema")
-    # The base is what the rubric's schema is made from, and no file that anybody writes.
+    # The base is what the rubric's schema is made from, not a file that anybody writes.
     paths = (path for path in folder.rglob(f"*{_SUFFIX}") if path.parent.name != "base")
     names = (path.relative_to(folder).as_posix().removesuffix(_SUFFIX) for path in paths)
     return sorted(names, key=lambda name: (name.rpartition("/")[0], name))
@@ -50,9 +50,9 @@ def list_schemas() -> SchemaListing:
 
 
 def load_schema(name: str) -> SchemaFile:
-    """Return a schema by its name, or by its address at ai_eval, that of a check also by its kind.
+    """Return a schema by its name, by its address at ai_eval, or, for a check, by its kind.
 
-    Raises `RefError` where there is none.
+    Raises `RefError` if there is none.
     """
     names, name = list_schema_names(), ALIASES.get(name, name)
     full = next((one for one in (name, f"checks/{name}") if one in names), None)

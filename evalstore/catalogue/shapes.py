@@ -1,4 +1,4 @@
-"""Says in words what a schema wants of a value."""
+"""Says in words what a schema requires of a value."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _join_choices(words: list[str]) -> str:
 
 
 def follow_reference(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a node together with what its reference says; its own words win."""
+    """Return a node merged with what its reference says; its own words win."""
     if "$ref" not in node:
         return node
     target = follow_reference(schema, schema["$defs"][node["$ref"].removeprefix("#/$defs/")])

@@ -1,4 +1,4 @@
-"""Begins files: a small, valid, commented rubric, judge or dataset, from the schemas' examples."""
+"""Starts files: a small, valid, commented rubric, judge or dataset, from the schemas' examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEEDS = {"judge_prompt_ref": Kind.JUDGE, "rubric_ref": Kind.RUBRIC}
 
 @dataclass(frozen=True, slots=True)
 class StartedFile:
-    """A file that was begun: its artifact (`<kind>/<id>`), its path, and what it refers to."""
+    """A newly started file: its artifact (`<kind>/<id>`), its path, and what it refers to."""
 
     ref: str
     file: str
@@ -47,9 +47,8 @@ def start_file(
 
     `kinds` are the checks of a rubric, or the score type of a judge.
 
-    What it refers to is taken from the store. Raises `UsageError` for a name that is none, and
-    `RefusedError` where the file is there already, or where the store has nothing that it could
-    refer to.
+    What it refers to is taken from the store. Raises `UsageError` for an invalid name, and
+    `RefusedError` if the file already exists, or the store has nothing that it could refer to.
     """
     root = _require_store(store)
     if not is_id(id):
@@ -68,9 +67,9 @@ def start_file(
 
 
 def _is_written(file: Path) -> bool:
-    """Whether a new file's place is taken.
+    """Whether the place of a new file is taken.
 
-    An empty file is not: a shell may have made it.
+    It is not by an empty file: a shell may have made it.
     """
     return file.is_symlink() or (
         file.exists() and not (file.is_file() and file.stat().st_size == 0)
@@ -102,7 +101,7 @@ class _WorkingArtifacts:
                 f"{purpose} needs a {kind}, but this store has none",
                 hint=f"create one: evalstore new {kind} ID",
             )
-        # A judge with variables of its own needs words for each of them.
+        # A judge with its own variables needs words for each of them.
         artifact = min(found, key=lambda one: len(one.value.get("variables", ())))
         ref = f"{kind}/{artifact.id}@{artifact.version}"
         self.used[ref] = None

@@ -11,26 +11,30 @@ from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 
-# A check with everything that its parameters alone decide done once, before the first output.
+# A check for which everything that depends only on its parameters was done once, before the first
+# output.
 GradeFunction = Callable[[Sample], Grade]
 
 
 def grade_always(graded: Grade) -> GradeFunction:
-    """Return a check that gives every output this grade."""
+    """Return a check that gives this grade to every output."""
     return lambda _: graded
 
 
 def find_median(scores: Sequence[Fraction]) -> Fraction:
-    """Return the exact median of at least one score; of an even number, the middle two's mean."""
+    """Return the exact median of at least one score.
+
+    For an even number, the mean of the middle two.
+    """
     ordered = sorted(scores)
-    # Both indices are the middle one where the number of scores is odd.
+    # Both indices are the middle one if the number of scores is odd.
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 class CheckProblem(NamedTuple):
     """What a schema cannot see in a check, at a place within it.
 
-    `blocks`: so that no output can be graded.
+    `blocks`: it keeps every output from being graded.
     """
 
     pointer: Pointer
@@ -45,11 +49,11 @@ def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature o
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """How to load an artifact and to ask a judge, with the same answers during a whole grading.
+    """How to load an artifact and to ask a judge, with the same answers throughout a grading.
 
-    `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a
-    `JudgeReply`, with a `problem` where there is none. `model` is what the run says of a judge's
-    model where neither check nor judge does. `strict` takes no answer of an approximate engine.
+    `load` raises `RefError` for what does not exist (None: there is no store). `ask` returns a
+    `JudgeReply`, with a `problem` if there is no reply. `model` is the run's choice of a judge's
+    model if neither check nor judge names one. `strict` accepts no answer of an approximate engine.
     """
 
     load: Callable[[str], Artifact] | None = None

@@ -69,11 +69,11 @@ class CountedCheck(NamedTuple):
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass if the score reaches the rubric's threshold.
 
-    With `verdict: all` it is pass when every check that counts and weighs passed, and nothing made
-    the score 0.
+    With `verdict: all` it is pass if every check that counts and has weight passed, and nothing
+    made the score 0.
 
-    An output that is too long, or whose question is broken, is unscored by every rubric, and else,
-    in this order:
+    An output that is too long, or whose question is broken, is unscored under every rubric.
+    Otherwise, in this order:
 
     1. `errors: fail` and a check that could not grade: the score is 0.
     2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as
@@ -118,7 +118,7 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
 def is_never_scored(result: CheckResult) -> bool:
     """Whether a result leaves its rubric without a score, whatever the policies say.
 
-    That is so where no check could grade the output or read the question.
+    It does if no check could grade the output or read the question.
     """
     return result.reason == OUTPUT_TOO_LONG or result.reason.startswith(QUESTION_BROKEN)
 
@@ -155,7 +155,7 @@ def _average_by_weight(checks: Sequence[CountedCheck]) -> Fraction | None:
     return _divide(sum(map(mul, weights, scores)), total * unit) if total else None
 
 
-# Equal scores are one object, by which those who count and write rows know them.
+# Equal scores are one object, by which code that counts and writes rows recognises them.
 @lru_cache(maxsize=4096)
 def _divide(above: int, below: int) -> Fraction:
     return Fraction(above, below)
@@ -171,7 +171,7 @@ def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     return [above * (unit // below) for above, below in pairs], unit
 
 
-# At least one check each; None only where nothing has weight.
+# At least one check each; None only if nothing has weight.
 MODES: Mapping[Combine, Callable[[Sequence[CountedCheck]], Fraction | None]] = {
     Combine.ALL_PASS: _score_all_pass,
     Combine.ANY_PASS: _score_any_pass,
@@ -203,13 +203,13 @@ def evaluate(
 
     A check that cannot be graded is unscored, never 0.
 
-    Each check is graded by its kind, then turned round where it says `negate` (1 - score), then
-    passes when its score is at least its threshold; `combine` says how the rubric's score comes of
-    that. `output` is a text or a mapping `{output, tool_calls?}`, `question` a row of a dataset;
-    `context` finds what the rubric refers to and asks its judges. An output of more than
-    `OUTPUT_LIMIT` characters is unscored, whatever the rubric says. For many outputs,
-    `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else
-    its schema refuses, `evalstore validate` says.
+    Each check is graded by its kind, then inverted if it says `negate` (1 - score), and passes if
+    its score is at least its threshold; `combine` says how these make the rubric's score. `output`
+    is a text or a mapping `{output, tool_calls?}`, `question` a row of a dataset; `context` finds
+    what the rubric refers to and asks its judges. An output of more than `OUTPUT_LIMIT` characters
+    is unscored, whatever the rubric says. For many outputs, call `prepare_rubric` once. Raises
+    `SchemaError` for a rubric that cannot be read as one; `evalstore validate` reports whatever
+    else its schema refuses.
     """
     return prepare_rubric(_read_rubric(rubric), context)(
         Sample(_read_output(output), _read_question(question))
@@ -221,7 +221,7 @@ def prepare_rubric(
 ) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples.
 
-    `RefError` where it refers to what is not there.
+    Raises `RefError` if it refers to something that does not exist.
     """
     checks = [_prepare_grading(check, context) for check in rubric.checks]
     # The outputs of a run have few different results, and each combination of them is combined
@@ -254,7 +254,7 @@ def prepare_check(
 
 
 def _find_refusal(sample: Sample) -> str:
-    """Return why no check grades a sample; empty where each does."""
+    """Return why no check can grade a sample; empty if all can."""
     if len(sample.output.text) > OUTPUT_LIMIT:
         return OUTPUT_TOO_LONG
     question = sample.question
@@ -269,14 +269,14 @@ def _prepare_grading(check: Check, context: CheckContext) -> Callable[[Sample], 
     """Return one check as a function of the samples that are not refused."""
     grade_by_kind = _prepare_kind(check, context)
     read_part = _prepare_reading(check)
-    # Where `on` finds nothing the check failed, and is not turned round.
+    # If `on` finds nothing the check failed, and is not inverted.
     unturned = replace(check, negate=False)
     kind, params = find_check_kind(check.kind), {**check.params, "kind": check.kind}
     inputs = kind.find_judge_inputs(params) if read_part else None
     is_judged = inputs is not None and any(inputs.refs)
 
     def grade_unread(sample: Sample, unread: Grade) -> CheckResult:
-        """Grade an output of which nothing is read: missing where no output would be graded."""
+        """Grade an output of which nothing is read: missing if no output could be graded."""
         whole = unread if is_judged else grade_by_kind(replace(sample, output=Output("")))
         is_missing = whole.unscored is UnscoredReason.MISSING
         return apply_threshold(unturned, whole if is_missing else unread, strict=context.strict)
@@ -314,8 +314,8 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
             return grade_always(
                 grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}")
             )
-        # The threshold of the check, not of what it was written in: the members of a jury vote by
-        # it.
+        # The threshold of the check, not of the check that contains it: the members of a jury vote
+        # by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         params, values = (
             {**check.params, **bar, "kind": check.kind},
@@ -331,10 +331,10 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
 def _prepare_each_question(
     params: Mapping[str, Any], values: tuple[QuestionValue, ...], context: CheckContext
 ) -> GradeFunction:
-    """Return a check that is filled from each question, then prepared as if written so."""
+    """Return a check that is filled from each question, then prepared as if written that way."""
     if context.load is not None:
         for _, ref in find_check_pins((), params):
-            context.load(ref)  # what is not there is said before the first output
+            context.load(ref)  # what does not exist is reported before the first output
 
     def prepare(question: Question | None) -> GradeFunction:
         filled = fill_from_question(params, values, question)
@@ -342,7 +342,7 @@ def _prepare_each_question(
             return grade_always(filled)
         return KINDS[params["kind"]].prepare_grading(filled, context)
 
-    # The samples of a question come one after the other.
+    # The samples of a question come one after another.
     prepared = IdentityCache(prepare, size=8)
     return lambda sample: prepared.find(sample.question)(sample)
 
@@ -380,13 +380,13 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
 
 
 def _explain_misfit(check: Check, misfit: Exception) -> Exception:
-    """Return the errors of the check's schema on its parameters.
+    """Return the errors of the check's schema about its parameters.
 
-    Without any, the fault is evalstore's.
+    If there are none, the fault is evalstore's.
     """
     from evalstore.languages.schemas import compile_shipped_schema
 
-    # A key that nothing reads is no reason: `validate` says so, and grading goes on.
+    # A key that nothing reads is not a reason: `validate` reports it, and grading goes on.
     violations = compile_shipped_schema(load_check_schema(check.kind)).find_violations(check.params)
     violation = next(
         (found for found in violations if found.keyword != "unevaluatedProperties"), None

@@ -1,4 +1,4 @@
-"""Grades the examples of a rubric or a judge by that rubric, or by one that asks that judge."""
+"""Grades the examples of a rubric or judge by that rubric, or by one that asks that judge."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evalstore.model.example import Example, read_examples
 
 
 class GradedExample(NamedTuple):
-    """An example and its result; None where it could not be graded here, and `why`."""
+    """An example and its result; None if it could not be graded here, with the reason in `why`."""
 
     example: Example
     result: RubricResult | None
@@ -38,12 +38,12 @@ class GradedExample(NamedTuple):
 
     @property
     def is_failed(self) -> bool:
-        """Whether it was graded, and is not what is expected."""
+        """Whether it was graded, and the result is not as expected."""
         return self.result is not None and not self.example.is_met(self.result)
 
     @property
     def got(self) -> str | None:
-        """What it got, in words: `fail (50)`; None where it could not be graded."""
+        """Its result in words: `fail (50)`; None if it could not be graded."""
         if self.result is None:
             return None
         score = self.result.score
@@ -53,10 +53,10 @@ class GradedExample(NamedTuple):
 def grade_examples(
     kind: Kind, value: Mapping[str, Any], context: CheckContext
 ) -> Iterator[GradedExample]:
-    """Yield each example of a rubric's or a judge's mapping with its result.
+    """Yield each example in a rubric's or judge's mapping with its result.
 
-    What cannot be read as a rubric or judge has none. What could not be graded counts only where it
-    decides: without a reply of a judge a failed required check still fails.
+    What cannot be read as a rubric or judge has none. What could not be graded matters only if it
+    decides: without a reply from a judge, a failed required check still fails.
     """
     examples = list(read_examples(value))
     if examples:
@@ -120,9 +120,9 @@ def _grade(
 
 
 def settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
-    """Return the rubric's result whatever the ungraded checks would say.
+    """Return the rubric's result if it is the same whatever the ungraded checks would say.
 
-    It is unscored where they decide.
+    It is unscored if they decide.
     """
     worst = combine_results(scoring, [*_settle_checks(result, Fraction(0), Verdict.FAIL)])
     best = combine_results(scoring, [*_settle_checks(result, Fraction(1), Verdict.PASS)])
@@ -134,7 +134,7 @@ def settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
 def _settle_checks(
     result: RubricResult, score: Fraction, verdict: Verdict
 ) -> Iterator[CheckResult]:
-    """Yield the checks, with a grade for each that could not be graded."""
+    """Yield the checks, with a grade in place of each that could not be graded."""
     for check in result.checks:
         if check.unscored is UnscoredReason.ERROR:
             yield check._replace(score=score, verdict=verdict, unscored=None)

@@ -1,4 +1,4 @@
-"""Reads the JSONPath queries (RFC 9535) that name at most one value, as `$.items[0].name` does."""
+"""Reads the JSONPath queries (RFC 9535) that name at most one value, such as `$.items[0].name`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 # A name after a dot, a quoted name in brackets, or an index in brackets (RFC 9535, 2.3.5.1).
-_NAME = r"[^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*"  # by what it must not have: compiles sooner
+_NAME = r"[^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*"  # by what it must not have: compiles faster
 _SEGMENT = re.compile(
     rf"""\.(?P<name>{_NAME})
     | \[\s*(?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)'
@@ -15,13 +15,13 @@ _SEGMENT = re.compile(
     re.VERBOSE,
 )
 
-# A key of an object, or a place in a list, counted from its end where it is below 0.
+# A key of an object, or a position in a list, counted from its end if negative.
 JsonStep = str | int
 _NOTHING = object()
 
 
 def parse_json_path(path: str) -> tuple[JsonStep, ...] | None:
-    """Return the steps of a singular query; None for a text that is not one."""
+    """Return the steps of a singular query; None for any other text."""
     if not path.startswith("$"):
         return None
     steps: list[JsonStep] = []
@@ -43,7 +43,7 @@ def _read_segment(found: re.Match[str]) -> JsonStep | None:
         return found["name"]
     quoted = found["double"]
     if quoted is None:
-        # The same text between double quotes: their own marks change places.
+        # The same text between double quotes: the two quotation marks change places.
         quoted = re.sub(r"\\.|\"", _requote, found["single"])
     try:
         name: str = json.loads(f'"{quoted}"')
@@ -57,7 +57,7 @@ def _requote(mark: re.Match[str]) -> str:
 
 
 def find_json_values(value: Any, steps: tuple[JsonStep, ...]) -> list[Any]:
-    """Return the one value that the steps lead to, in a list that is empty where there is none."""
+    """Return a list with the one value that the steps lead to; empty if there is none."""
     for step in steps:
         value = _take_step(value, step)
         if value is _NOTHING:

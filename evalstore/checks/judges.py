@@ -48,7 +48,7 @@ _WORDS = 1_000  # characters of what all judges of one check say in a reason
 # Whether a reply may say that the question does not apply.
 _REPLY_FORMATS = {"json": False, "json_or_na": True}
 _FORMAT = "response_format"
-# In whose role a prompt is sent; the first where nothing is said.
+# In whose role a prompt is sent; the first if none is named.
 _ROLES = ("user", "system")
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "text"),
@@ -64,8 +64,8 @@ class _PromptError(Exception):
 class PreparedJudge:
     """A judge ready to be asked.
 
-    `name` is what messages and calls call it; `model` is merged and in one spelling. `first` is the
-    template of its first prompt, if it has one.
+    `name` is what messages and calls call it; `model` is merged and in canonical spelling. `first`
+    is the template of its first prompt, if it has one.
     """
 
     name: str
@@ -76,12 +76,12 @@ class PreparedJudge:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables that its prompts show, but what the first reply fills."""
+        """The variables that its prompts show, except the one that the first reply fills."""
         return list_shown_names(self.template, self.first, self.fills)
 
     @property
     def fills(self) -> str:
-        """The variable that the first reply fills; empty for none."""
+        """The variable that the first reply fills; empty if there is none."""
         return self.definition.first.fills if self.definition.first else ""
 
 
@@ -89,7 +89,7 @@ class PreparedJudge:
 class JudgeAnswer:
     """One reply of a judge, as received and as read; `about` names the statement in question.
 
-    `counts`: the score is made of it, so that there is none where the reply cannot be read. `first`
+    `counts`: it contributes to the score, so there is no score if the reply cannot be read. `first`
     is the reply to the judge's first prompt, if it has one.
     """
 
@@ -102,12 +102,12 @@ class JudgeAnswer:
 
     @property
     def replies(self) -> tuple[JudgeReply, ...]:
-        """All replies that it is made of."""
+        """All replies that it is made from."""
         return (self.reply,) if self.first is None else (self.first, self.reply)
 
     @property
     def lead(self) -> str:
-        """How a sentence on it begins where it is about a statement: `s1: `."""
+        """How a sentence about it begins if it concerns a statement: `s1: `."""
         return f"{make_excerpt(self.about)}: " if self.about else ""
 
 
@@ -116,9 +116,9 @@ def prepare_judge(
 ) -> PreparedJudge | Grade:
     """Return the judge that `ref` names, ready to be asked, or every output's grade without it.
 
-    `model` is what the check says of it and wins field by field, `variable_names` those that the
-    check fills. Raises `RefError` for a judge that is not there and `SchemaError` for a file that
-    is none.
+    `model` is what the check says about it and wins field by field; `variable_names` are those that
+    the check fills. Raises `RefError` for a missing judge and `SchemaError` for a file that is not
+    a judge.
     """
     artifact = context.load_artifact(ref, Kind.JUDGE)
     judge = _read_judge(ref, artifact.value)
@@ -165,7 +165,7 @@ def ask_judge(
     *,
     times: int = 1,
 ) -> Iterator[JudgeAnswer]:
-    """Ask a judge `times` about one output and yield what it says; a failure is an answer, too.
+    """Ask a judge `times` about one output and yield its answers; a failure is an answer, too.
 
     A judge with a first prompt is asked that before, each time.
     """
@@ -185,7 +185,7 @@ def _ask_once(
     context: CheckContext,
     number: int,
 ) -> JudgeAnswer:
-    """Return the answer to one asking; raises `_PromptError` for a prompt that cannot be sent."""
+    """Return the answer to one request; raises `_PromptError` for a prompt that cannot be sent."""
     first_reply = None
     if judge.first and judge.definition.first:
         prompt = _fill_prompt(judge.first, values)
@@ -226,11 +226,11 @@ def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
 def grade_answers(
     answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction | None]], Fraction | None]
 ) -> Grade:
-    """Return the grade that `combine` makes of the scores, of which None says not applicable.
+    """Return the grade that `combine` makes from the scores, where None means not applicable.
 
-    One reply without an answer leaves it unscored (error), unless it does not count. Where nothing
-    applies, it has nothing to grade (missing); where something does, what does not is named in
-    `inner_missing`.
+    One reply without an answer leaves it unscored (error), unless it does not count. If nothing
+    applies, it has nothing to grade (missing); if something does, `inner_missing` names what does
+    not.
     """
     unscored = [answer for answer in answers if answer.counts and not answer.parsed.is_answer]
     grade = _explain_unscored(unscored, answers) if unscored else _combine_scores(answers, combine)
@@ -281,7 +281,7 @@ def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normalize_number(value: Any) -> Any:
-    """Return a value with every number in its one spelling, so that 0 and 0.0 ask the same."""
+    """Return a value with every number in canonical spelling, so that 0 and 0.0 ask the same."""
     if isinstance(value, dict):
         return {key: _normalize_number(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -314,7 +314,7 @@ def _to_prompt_text(value: Any) -> str:
 
 
 def _name_models(answers: Sequence[JudgeAnswer]) -> str:
-    """Return the models that answered, as they name themselves, else as they were asked for."""
+    """Return the models that answered, as they name themselves, else as they were requested."""
     answered = [
         answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()
     ]

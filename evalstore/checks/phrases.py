@@ -1,4 +1,4 @@
-"""Says what a check's phrase is, and when so many are not looked for in so long a text."""
+"""Says what a check's phrase is, and when there are too many to search for in a long text."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 from evalstore.languages.patterns import OUTPUT_LIMIT
 
-STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
+STEP_LIMIT = 1 << 32  # characters examined, each once per phrase: some two seconds
 PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
 
 
 class Phrase(NamedTuple):
-    """A text to look for: in the output as it is if `is_exact`, else both in lower case."""
+    """A text to search for: in the output as it is if `is_exact`, else both in lower case."""
 
     text: str
     is_exact: bool
 
 
 def read_phrase(value: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what a check of phrases looks for with this one value; None if it is not a text.
+    """Return what a check of phrases searches for with this value; None if it is not a text.
 
-    None, too, where it looks in what the steps of `on` leave of the output.
+    Also None if it searches what the steps of `on` leave of the output.
     """
     if not isinstance(value, str) or params.get("on"):
         return None
@@ -30,9 +30,9 @@ def read_phrase(value: object, params: Mapping[str, Any]) -> Phrase | None:
 
 
 def find_excess(phrases: Sequence[object], text: str) -> str | None:
-    """Say why so many phrases are not looked for in so long a text; None where they are.
+    """Say why so many phrases are not searched for in so long a text; None if they are.
 
-    Of `PHRASE_LIMIT` phrases or fewer there is no limit.
+    There is no limit for `PHRASE_LIMIT` phrases or fewer.
     """
     steps = len(phrases) * len(text)
     if len(phrases) <= PHRASE_LIMIT or steps <= STEP_LIMIT:

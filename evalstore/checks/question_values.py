@@ -1,6 +1,6 @@
 """Values that a check takes from the question: `{from: key}` in place of a list, text or number.
 
-A check that takes values is, for each question, the plain check with the values written in: it is
+For each question, a check that takes values is the plain check with the values written in: it is
 filled and prepared question by question, and no kind knows where its parameters come from.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalstore.languages.schemas import Schema
 
 _NAME = "name"
-_LARGEST = 10**18  # what is counted is less
+_LARGEST = 10**18  # every count is less
 _TYPE_NAMES = {
     "array": "a list",
     "string": "a text",
@@ -58,7 +58,7 @@ def fill_from_question(
 
 
 def fill_values(kind: str, params: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a check's mapping with the values that it takes from a question which has them all."""
+    """Return a check's mapping with the values that it takes from a question that has them all."""
     places = list_question_values(params)
     return fill_params(
         params, {place.pointer: read_value(kind, place.pointer, row[place.key]) for place in places}
@@ -75,17 +75,17 @@ def _explain_absence(key: str, question: Question | None) -> str:
 
 
 class ValueProblem(NamedTuple):
-    """What is wrong with a question's value, as in `is not a list`, at a place within it."""
+    """What is wrong with a question's value, such as `is not a list`, at a place within it."""
 
     pointer: Pointer
     message: str
 
 
 def read_value(kind: str, at: Pointer, value: Any) -> Any:
-    """Return a question's value as the parameter at `at` would have it; a misfit stays as it is.
+    """Return a question's value in the form of the parameter at `at`; a misfit stays as it is.
 
-    A text or a number where a list is wanted is a list of one text, `4000.0` is the whole number
-    4000, and a tool's name stands for the tool.
+    A text or a number in place of a list becomes a list of one text, `4000.0` is the integer 4000,
+    and a tool's name means the tool.
     """
     wanted = _find_param(kind, str(at[0]), inner=len(at) > 1)
     if wanted.type == "integer":
@@ -101,7 +101,7 @@ def read_value(kind: str, at: Pointer, value: Any) -> Any:
 def _read_lone_item(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return value
-    # Numbers that are equal are one text, however they are written.
+    # Equal numbers become one text, however they are written.
     return [value if isinstance(value, str) else write_canonical(value)]
 
 
@@ -114,7 +114,7 @@ def _read_integer(value: Any) -> Any:
 
 
 def locate_in_value(value: Any, pointer: Pointer) -> Pointer:
-    """Return where a place of the read value is in the question's own, as far as it is written."""
+    """Return where a place in the read value is in the question's own, as far as it is written."""
     for depth, step in enumerate(pointer):
         within = isinstance(value, dict) and step in value
         if not within and not (
@@ -138,7 +138,7 @@ def find_value_problems(kind: str, at: Pointer, value: Any) -> Iterator[ValuePro
 
 
 def find_wanted_type(kind: str, at: Pointer) -> str:
-    """Return what a parameter takes from a question, in words, such as a list or a whole number."""
+    """Return in words what type a parameter takes from a question, such as a list or an integer."""
     return _TYPE_NAMES.get(_find_param(kind, str(at[0]), inner=len(at) > 1).type, "a JSON Schema")
 
 
@@ -152,7 +152,7 @@ class _Param(NamedTuple):
 
 @cache
 def _find_param(kind: str, name: str, *, inner: bool) -> _Param:
-    """Return one parameter of a kind; `inner`: a text within it."""
+    """Return one parameter of a kind; `inner` is a text within it."""
     from evalstore.languages.schemas import compile_shipped_schema  # most rubrics take no values
 
     schema = load_check_schema(kind)

@@ -1,4 +1,4 @@
-"""Reads a judge's reply: a score in [0, 1] and words, that none applies, or a problem."""
+"""Reads a judge's reply: a score in [0, 1] and words, that nothing applies, or a problem."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ NUMBER = (
     r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
 )
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
-# What a judge says where its question does not apply to the output, besides null with a reason.
+# What a judge says if its question does not apply to the output, besides null with a reason.
 _NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "not_applicable", "not-applicable"})
-_IDLE = "n/a"  # of those, what a judge is asked for
+_IDLE = "n/a"  # the one of those that a judge is told to use
 _VERDICT = "verdict"
 _CONTRADICTION = "its verdict contradicts its score"
 _MENTIONS = (
@@ -52,7 +52,7 @@ _MENTIONS = (
     "The answer under review says {} to that.",
 )
 _HALF = Fraction(1, 2)
-# Of a reply, where its words are looked for, in turn.
+# Where a reply's words are looked for, in order.
 WORD_KEYS = (
     "rationale",
     "reason",
@@ -66,7 +66,7 @@ _CUT = {
 }
 # The keys that answer for each score type, and how a value under them becomes a score.
 _Read = Callable[[Judge, Any], Fraction | str]
-# A score, a problem in words, or None where the judge says that it is not applicable.
+# A score, a problem in words, or None if the judge says that it is not applicable.
 _Answer = Fraction | str | None
 
 
@@ -74,10 +74,10 @@ _Answer = Fraction | str | None
 class ParsedReply:
     """What a reply says: a score in [0, 1] and the judge's words, or the problem in words.
 
-    Then there is no score.
+    With a problem there is no score.
 
-    `level` is the name of the level that has the score, where the judge gives levels. A judge that
-    says `n/a` gave an answer without a score (`is_applicable` is False), with its words.
+    `level` is the name of the level with that score, if the judge gives levels. A judge that says
+    `n/a` gave an answer without a score (`is_applicable` is False), with its words.
     """
 
     score: Fraction | None
@@ -87,13 +87,13 @@ class ParsedReply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the judge answered, if only that there is nothing to judge."""
+        """Whether the judge answered, even if only that there is nothing to judge."""
         return self.score is not None or not self.is_applicable
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedFirst:
-    """The text that the reply to a first prompt fills in; None with the problem in words."""
+    """The text that the reply to a first prompt fills in; None if there is a problem, in words."""
 
     text: str | None
     problem: str = ""
@@ -102,15 +102,15 @@ class ParsedFirst:
 def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
     """Read one reply: JSON with the key of the score type, else what `reply_pattern` finds.
 
-    A verdict `n/a`, or null with the judge's words beside it, is the answer that nothing applies.
+    A verdict `n/a`, or null with the judge's words next to it, is the answer that nothing applies.
 
-    The JSON is the whole reply, or all that its one fenced block holds, or the one such object in
-    the prose behind the model's reasoning; the judge's words are the first text of `WORD_KEYS` in
-    it. The pattern's first group is the answer. Where there are several answers, or the only one
-    may be quoted from `output`, which is the answer under review, nobody can tell which is the
-    judge's, and the reply has none.
+    The JSON is the whole reply, or the entire content of its one fenced block, or the one such
+    object in the prose after the model's reasoning; the judge's words are the first text of
+    `WORD_KEYS` in it. The pattern's first group is the answer. If there are several answers, or the
+    only one may be quoted from `output`, which is the answer under review, nobody can tell which is
+    the judge's, and the reply has none.
 
-    A judge that names keys in `reads` is read as that says, without such care.
+    A judge that names keys in `reads` is read accordingly, without such care.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
@@ -128,7 +128,7 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
             found = _find_in_text(judge, judge.reply_pattern, prose)
             if found is not None:
                 return _to_parsed_reply(judge, *found)
-        # Behind the pattern, which reads such a reply as its author meant it.
+        # After the pattern, which reads such a reply as its author meant it.
         loose = read_plain_object(_open_fence(text)) if value is None and prose == text else value
         if isinstance(loose, dict) and _is_answer(judge, loose):
             return _to_answer(judge, loose)
@@ -164,7 +164,7 @@ def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
 
 
 def _find_object(text: str, pattern: str | None) -> Mapping[str, Any] | None:
-    """Return the object of a reply: what a pattern first finds as JSON, else text in braces."""
+    """Return the object in a reply: the first JSON that a pattern finds, else a text in braces."""
     if pattern is None:
         return find_first_object(text)
     matcher = _compile_search(pattern)
@@ -180,7 +180,7 @@ def _get_text(value: Mapping[str, Any] | None, key: str) -> str:
 def read_first_reply(first: FirstPrompt, reply: JudgeReply) -> ParsedFirst:
     """Read the reply to a judge's first prompt.
 
-    Its text is all of the reply, or the texts of the list that the prompt's `key` names.
+    Its text is the whole reply, or the texts of the list that the prompt's `key` names.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
@@ -196,7 +196,7 @@ def read_first_reply(first: FirstPrompt, reply: JudgeReply) -> ParsedFirst:
 
 
 def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fraction | str | None:
-    """Return the score under a judge's keys, or a problem in words; None where nothing answers."""
+    """Return the score under a judge's keys, or a problem in words; None if nothing answers."""
     if keys.level is not None:
         said = value.get(keys.level)
         level = read_level(said, judge.levels or {})
@@ -213,7 +213,10 @@ def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fr
 
 
 def _read_number(keys: ReplyKeys, value: Mapping[str, Any]) -> int | Decimal | None:
-    """Return the number of a reply's score; in an object that a pattern finds, only a number is."""
+    """Return the number in a reply's score.
+
+    In an object found by a pattern, only a number counts.
+    """
     if keys.score is None or keys.score not in value:
         return None
     said = value[keys.score]
@@ -262,7 +265,7 @@ def _open_fence(text: str) -> str:
 
 
 def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> ParsedReply:
-    """Return what an object answers; what the text behind it says of the score must not differ."""
+    """Return what an object answers; the text after it must not give a different score."""
     said = {key.lower(): item for key, item in value.items()}
     words = _find_words(value)
     score = _find_in_json(judge, value, has_words=bool(words))
@@ -275,7 +278,10 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
 
 
 def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
-    """Return where a text gives another score than the JSON before it, as `Score: 2`; else ""."""
+    """Return where a text gives another score than the JSON before it, such as `Score: 2`.
+
+    Else "".
+    """
     names = (
         "|".join(map(re.escape, judge.levels or {}))
         or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
@@ -293,7 +299,7 @@ def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
 def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
     """Return the `response_format` of a request for JSON: first the judge's words, then the answer.
 
-    `may_be_idle`: it allows the answer that the question does not apply, too.
+    `may_be_idle`: it also allows the answer that the question does not apply.
     """
     values: dict[str, Any]
     if judge.score_type is ScoreType.CONTINUOUS:
@@ -306,7 +312,7 @@ def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, 
     if may_be_idle and answer == "score":
         values["type"] = [values["type"], "null"]
     elif may_be_idle:
-        # A level may have that name; null is no level.
+        # A level may have that name; null is not a level.
         has_name = _NOT_APPLICABLE.isdisjoint(map(str.lower, values["enum"]))
         values["type"] = values["type"] if has_name else [values["type"], "null"]
         values["enum"].append(_IDLE if has_name else None)
@@ -330,7 +336,7 @@ def find_pattern_problem(pattern: str) -> str | None:
 
 
 def find_pattern_limit(pattern: str) -> str | None:
-    """Say from which length on a reply is not searched by a judge's `reply_pattern`, or None."""
+    """Say from which length on a judge's `reply_pattern` does not search a reply, or None."""
     matcher = _compile(pattern)
     return None if isinstance(matcher, str) else matcher.limit_problem
 
@@ -359,7 +365,7 @@ def _compile(pattern: str) -> PatternMatcher | str:
 def find_quoted_answer(judge: Judge) -> str | None:
     """Return an answer that `reply_pattern` takes from a reply that only mentions it, or None.
 
-    Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output
+    Such a pattern finds an answer in the output that a reply quotes, and the author of the output
     chooses it.
     """
     pattern = judge.reply_pattern
@@ -383,7 +389,7 @@ def _list_answers(judge: Judge) -> list[str]:
 
 
 def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") -> ParsedReply:
-    """Return a score or its absence with the judge's words, or the problem in its place."""
+    """Return a score, or none, with the judge's words, or the problem in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
     if score is None:
@@ -393,7 +399,7 @@ def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") 
 
 
 def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
-    """Return the value of a reply that is JSON alone, or why it cannot be read as that."""
+    """Return the value of a reply that is pure JSON, or why it cannot be read as that."""
     body = _open_fence(text)
     try:
         return read_json(body, "reply").value, ""
@@ -411,8 +417,8 @@ def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
 
 
 def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) -> _Answer:
-    # A reply may say both `verdict` and `score`, or one of them twice: they have to agree, nothing
-    # is guessed.
+    # A reply may have both `verdict` and `score`, or one of them twice: they must agree, and
+    # nothing is guessed.
     readers = _KEYS[judge.score_type]
     is_idle = _says_not_applicable(value)
     has_words = has_words or is_idle
@@ -434,7 +440,7 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) ->
 def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answer:
     """Return what the value under one key answers.
 
-    There is no score where it is null with words, or `n/a` and no level.
+    There is no score if it is null with words, or `n/a` and not a level.
     """
     is_named = isinstance(item, str) and item in (judge.levels or {})
     if (item is None and has_words) or (_is_not_applicable(item) and not is_named):
@@ -454,7 +460,7 @@ def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
 
 
 def _is_spelled(judge: Judge, capture: str) -> bool:
-    """Whether a captured text is written as an answer is, though perhaps outside the scale."""
+    """Whether a captured text is written like an answer, though perhaps outside the scale."""
     if judge.score_type is ScoreType.CONTINUOUS and not _is_not_applicable(capture):
         return _to_number(capture) is not None
     return not isinstance(_read_captured(judge, capture), str)
@@ -469,7 +475,7 @@ def _read_captured(judge: Judge, capture: str) -> _Answer:
 def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[_Answer, str] | None:
     """Return the score in a text, or the problem, and the captured text.
 
-    None if nothing is captured.
+    Returns None if nothing is captured.
     """
     matcher = _compile(pattern)
     if isinstance(matcher, str):
@@ -540,7 +546,7 @@ _CAPTURED: Mapping[ScoreType, _Read] = {
 
 
 def _to_number(value: Any) -> int | Decimal | None:
-    """Return a number, which some models put in quotes; None of anything else."""
+    """Return a number, which some models put in quotes; None for anything else."""
     if isinstance(value, str):
         return Decimal(value.strip()) if re.fullmatch(NUMBER, value.strip()) else None
     return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
@@ -561,9 +567,9 @@ def _quote_excerpt(text: str) -> str:
 
 
 def is_pattern_idle(judge: Judge) -> bool:
-    """Whether it is proved that no text which the judge's pattern captures is an answer.
+    """Whether it is proved that the judge's pattern captures no text that is an answer.
 
-    False where that is not known.
+    False if that is unknown.
     """
     pattern = judge.reply_pattern
     return (

@@ -13,8 +13,8 @@ from typing import Any
 from evalstore.documents import read_javascript_value, read_legacy_json, read_legacy_yaml
 from evalstore.errors import LoadError
 
-OBJECT_LENGTH = 100_000  # characters of one object; what is longer is read as if it ended there
-OBJECTS_TRIED = 100  # places of a reply at which an object may begin
+OBJECT_LENGTH = 100_000  # characters of one object; a longer one is read as if it ended there
+OBJECTS_TRIED = 100  # places in a reply at which an object may begin
 PASSES = frozenset({"true", "yes", "pass", "y"})
 _HALVES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _BRACES = re.compile(r"[{}]")
@@ -24,10 +24,9 @@ _NUMBER = re.compile(
 
 
 def find_first_object(text: str) -> Mapping[str, Any] | None:
-    """Return the first text in braces that is a mapping of YAML; None where there is none.
+    """Return the first text in braces that is a YAML mapping; None if there is none.
 
-    Braces are counted wherever they are, in quotes too; one that nothing closes is closed at the
-    end.
+    Braces are counted wherever they are, even in quotes; an unclosed one is closed at the end.
     """
     for start, end, missing in islice(_list_places(text), OBJECTS_TRIED):
         value = _read_object(text[start:end] + "}" * missing)
@@ -37,17 +36,17 @@ def find_first_object(text: str) -> Mapping[str, Any] | None:
 
 
 def parse_object(text: str) -> Mapping[str, Any] | None:
-    """Return a text that is a mapping of JSON, as JavaScript reads it; None for another."""
-    with suppress(LoadError):  # a limit is one, too
+    """Return a text that is a JSON mapping, as JavaScript reads it; None for any other."""
+    with suppress(LoadError):  # a limit is such an error, too
         value = read_javascript_value(text)
         return value if isinstance(value, dict) else None
     return None
 
 
 def join_texts(value: Any) -> str | None:
-    """Return a list of texts as one, each behind `- ` on a line of its own but the first.
+    """Return a list of texts as one text, each after `- ` on its own line, except the first.
 
-    None for what is no such list, or has an empty text.
+    Returns None for anything but such a list, or if it has an empty text.
     """
     texts = value if isinstance(value, list) else []
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
@@ -83,12 +82,12 @@ def _list_places(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def read_verdict(value: Any) -> bool:
-    """Return what the value of a verdict says: a few words pass, anything else fails."""
+    """Return what the value of a verdict means: a few words pass, anything else fails."""
     return value if isinstance(value, bool) else str(value).lower() in PASSES
 
 
 def read_score(value: Any) -> int | Decimal | None:
-    """Return the number of a score's value: 0 for nothing, None for what is not a number."""
+    """Return the number in a score's value: 0 for nothing, None for anything but a number."""
     if value is None or value == "":
         return 0
     if isinstance(value, bool):
@@ -99,6 +98,6 @@ def read_score(value: Any) -> int | Decimal | None:
 
 
 def read_level(value: Any, levels: Mapping[str, Any]) -> str | None:
-    """Return the level that a text names, in upper or lower case; None if it names none."""
+    """Return the level that a text names, ignoring case; None if it names none."""
     name = value.strip().lower() if isinstance(value, str) else None
     return next((level for level in levels if level.lower() == name), None)

@@ -22,7 +22,7 @@ _EXAMPLE = re.compile(
     ),
     re.IGNORECASE,
 )
-_INTRODUCTION = 200  # characters of it that are looked at
+_INTRODUCTION = 200  # characters of it that are examined
 _FENCE = re.compile(r"```\w*\s*$")
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
 _QUOTES = (
@@ -56,7 +56,7 @@ class ReplyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AnswerObject:
-    """The one JSON object of a reply that answers, and the text of the reply after it."""
+    """The one JSON object in a reply that answers, and the text of the reply after it."""
 
     value: Mapping[str, Any]
     rest: str
@@ -71,7 +71,7 @@ class _Place(NamedTuple):
 def take_off_reasoning(text: str) -> str:
     """Return a reply without the reasoning before it: in tags, or up to a lone closing tag.
 
-    Raises `ReplyError` where nobody can tell where the reasoning ends.
+    Raises `ReplyError` if nobody can tell where the reasoning ends.
     """
     left = text
     while match := _OPENS.match(left):
@@ -101,11 +101,11 @@ def take_off_reasoning(text: str) -> str:
 
 
 def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject | None:
-    """Return the one JSON object with one of the keys in a reply's prose; None without one.
+    """Return the one JSON object with one of the keys in a reply's prose; None if there is none.
 
-    `output` is the answer under review: an object that it holds, too, or of which it holds the key
-    with the same value, may be a quotation. Keys count in any case. Raises `ReplyError` where there
-    are several objects, and where one may be a part of another, a quotation or an example.
+    `output` is the answer under review: an object that it contains, too, or whose key has the same
+    value in it, may be a quotation. Keys match in any case. Raises `ReplyError` if there are
+    several objects, or if one may be part of another, a quotation or an example.
     """
     places = list(_list_objects(text))
     found = [place for place in places if any(key.lower() in keys for key in place.value)]
@@ -152,10 +152,10 @@ def _begins_with(text: str, start: int, value: Any) -> bool:
 
 
 def read_plain_object(text: str) -> dict[str, Any] | None:
-    """Read a text that is one flat object as models write it outside JSON's rules; None for others.
+    """Read one flat object as models write it outside JSON's rules; None for other texts.
 
-    Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the
-    brace. No key is there twice.
+    Quotes and words may be Python's, a text may contain a line break, and a comma may precede the
+    brace. Keys must be unique.
     """
     place = _find_plain_object(text, len(text) - len(text.lstrip()))
     return place.value if place and not text[place.end :].strip() else None
@@ -182,19 +182,19 @@ def _read_token(token: str) -> Any:
         return _WORDS[token]
     if token[0] not in "'\"":
         return Decimal(token)
-    # A text between single quotes may hold double ones, and an escaped single one, which JSON does
+    # A text in single quotes may contain double ones, and an escaped single one, which JSON does
     # not know.
     inner = _QUOTED_CHAR.sub(lambda match: _JSON_CHARS.get(match[0], match[0]), token[1:-1])
     return json.loads(f'"{inner}"', strict=False)
 
 
 def _list_objects(text: str) -> Iterator[_Place]:
-    """Yield the outermost JSON objects of a text.
+    """Yield the outermost JSON objects in a text.
 
     One that begins and is not JSON is a `ReplyError`.
     """
-    # Braces of prose and code are left alone; what begins like JSON has to be JSON, or a part of it
-    # would count.
+    # Braces in prose and code are left alone; what begins like JSON must be JSON, because otherwise
+    # a part of it would count.
     end = 0
     while match := _OBJECT_START.search(text, end):
         try:
@@ -241,7 +241,7 @@ def _check_braces(before: str, after: str) -> None:
 
 
 def _find_quotation(before: str, after: str) -> str:
-    """Return why an object may be only quoted or spoken of; empty where it answers."""
+    """Return why an object may be only quoted or mentioned; empty if it answers."""
     line = before.rpartition("\n")[2]
     if line.rstrip(" *`").endswith(_QUOTES) or line.lstrip().startswith(">"):
         return "the JSON of the reply is in quotation marks, so it may be quoted and not the answer"

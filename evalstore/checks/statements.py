@@ -13,7 +13,7 @@ STATEMENT_AGGREGATES = ("mean", "points")
 
 
 class Statement(NamedTuple):
-    """One statement; a weight below 0 is that of something an output must not do."""
+    """One statement; a negative weight means something that an output must not do."""
 
     id: str
     text: str
@@ -23,7 +23,7 @@ class Statement(NamedTuple):
 def read_statements(listed: Any) -> tuple[Statement, ...]:
     """Read texts, or mappings `{text, weight?, id?}`.
 
-    Without an id, its number from 1 is the name.
+    A statement without an id is named by its number, from 1.
     """
     if not isinstance(listed, list | tuple):
         raise TypeError("each is not a list of statements")
@@ -42,13 +42,13 @@ def _read_statement(number: str, item: Any) -> Statement:
 
 
 class StatementSum(NamedTuple):
-    """How statements' scores become one: `constant`, and score times factor, cut at 0 and 1."""
+    """How statements' scores become one: `constant`, and score times factor, clipped to 0 and 1."""
 
     constant: Fraction
     factors: tuple[Fraction, ...]
 
     def compute(self, scores: Sequence[Fraction]) -> Fraction:
-        """Return the one score of the statements' scores, which are in the order of the factors."""
+        """Return one score from the statements' scores, which are in the order of the factors."""
         parts = (factor * score for factor, score in zip(self.factors, scores, strict=True))
         return min(_ONE, max(_ZERO, sum(parts, self.constant)))
 
@@ -56,8 +56,8 @@ class StatementSum(NamedTuple):
 def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> StatementSum:
     """Return how statements' scores become one; `find_weight_problem` must find nothing wrong.
 
-    `mean` is weighted over |w|, and a statement of negative weight counts 1 - its score; `points`
-    are those that are reached, over all that can be.
+    `mean` is weighted by |w|, and a statement of negative weight counts 1 - its score; `points` are
+    those reached, over all that are possible.
     """
     lost, positive = (
         sum((max(_ZERO, sign * one.weight) for one in statements), _ZERO) for sign in (-1, 1)

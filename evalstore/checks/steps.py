@@ -1,7 +1,7 @@
-"""The steps of `on:`, by name: each makes another text of an output before a check reads it.
+"""The steps of `on:`, by name: each makes another text from an output before a check reads it.
 
-A step finds a text, or nothing, or raises `LimitError` where it cannot say. To add one, add a row
-to `STEPS`, and its name to `$defs/step` of the schemas.
+A step finds a text, or nothing, or raises `LimitError` if it cannot say. To add one, add a row to
+`STEPS`, and its name to `$defs/step` in the schemas.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, make_excerpt
 
 STEPS_KEY, NOTHING_KEY = "on", "on_nothing"
-# Marks that are combined with one letter: more take Unicode's sorting too long (the square of it).
+# Marks combined with one letter: sorting more takes Unicode too long (the square of their number).
 MARKS_LIMIT = 1_000
 
 Params = Mapping[str, Any]
-# The text that a step makes of a text; None where it finds nothing.
+# The text that a step makes from a text; None if it finds nothing.
 TextStep = Callable[[str], str | None]
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:(?<!\w)[-+])?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,6}(?![0-9]))?"
 )
-# Groups of three digits; the comma, the two apostrophes and the blanks that do not break a line.
+# Groups of three digits; the comma, the two apostrophes and the no-break blanks.
 _THOUSANDS = re.compile(
     r"(?<![0-9])[0-9]{1,3}(?:([,'\u2019\u00a0\u2009\u202f])[0-9]{3})(?:\1[0-9]{3})*(?![0-9])"
 )
@@ -48,7 +48,7 @@ _MARKUP = (
     (re.compile(r"(?m)^ {0,3}(?:#{1,6}|>)(?: |$)"), ""),
     (re.compile(r"[*`]+|~~"), ""),
 )
-_ALL = "findall"  # a step that deletes looks for every match
+_ALL = "findall"  # a step that deletes searches for every match
 _ABOVE_PLANE = re.compile("[\U00010000-\U0010ffff]")
 _UNDERSCORES = re.compile(r"_+")
 _NO_MARKS = str.maketrans("", "", punctuation)
@@ -74,12 +74,12 @@ def _always(_: Params) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepKind:
-    """One step: `prepare(options)` returns it, with all done once that can be.
+    """One step: `prepare(options)` returns it, with everything prepared that can be.
 
-    `picks`: what it finds is a piece of the text, as it stands there. `respells`: it writes one
-    thing in one way, so that a target is written so, too. `may_find_nothing`: of some texts it
-    makes none; `may_err(options)`: some text is beyond its limits. `wrap(text, options)`: a text
-    of which it may make this one. `short`: the option that is written alone.
+    `picks`: what it finds is a piece of the text, unchanged. `respells`: it unifies spellings, so
+    that a target is respelled, too. `may_find_nothing`: some texts give it nothing;
+    `may_err(options)`: some text is beyond its limits. `wrap(text, options)`: a text from which it
+    may make this one. `short`: the option that may be written alone.
     """
 
     prepare: Callable[[Params], TextStep]
@@ -93,7 +93,7 @@ class StepKind:
 
 
 class Step(NamedTuple):
-    """A step as a check has it: its name, and its options by their names."""
+    """A step in a check: its name, and its options by name."""
 
     name: str
     options: Params
@@ -105,7 +105,7 @@ class Step(NamedTuple):
 
 
 def read_steps(written: Sequence[Any]) -> tuple[Step, ...]:
-    """Return the steps of `on`: a name, or a mapping from a name to its options."""
+    """Return the steps in `on`: a name, or a mapping from a name to its options."""
     return tuple(map(_read_step, written))
 
 
@@ -118,13 +118,13 @@ def _read_step(item: Any) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class ReadPart:
-    """What a check with `on` reads of an output: a sample, or its grade where it reads nothing."""
+    """What a check with `on` reads of an output: a sample, or its grade if it reads nothing."""
 
     steps: Sequence[tuple[str, TextStep]]
     is_missing: bool = field(default=False)
 
     def __call__(self, sample: Sample) -> Sample | Grade:
-        """Run the steps in their order."""
+        """Run the steps in order."""
         text = sample.text
         for number, (name, apply) in enumerate(self.steps, 1):
             try:
@@ -153,7 +153,7 @@ def prepare_reading(params: Params) -> ReadPart | None:
 
 
 def apply_respelling(text: str, written: Sequence[Any]) -> str:
-    """Return a text as the respelling steps of `on` write it; the others read outputs alone."""
+    """Return a text as the respelling steps of `on` write it; the other steps read outputs only."""
     for step in read_steps(written):
         if step.kind.respells:
             text = step.kind.prepare(step.options)(text) or ""
@@ -178,7 +178,7 @@ def find_step_problems(params: Params) -> Iterator[CheckProblem]:
 
 
 def _strip_fence(text: str) -> str:
-    """Return the content of a text that is one fenced block as a whole; else the text."""
+    """Return the content of a text that is entirely one fenced block; else the text."""
     first, *rest = text.strip().split("\n")
     opening = _OPENING_FENCE.fullmatch(first.rstrip())
     if not opening or not rest:
@@ -227,7 +227,7 @@ def _find_path_problems(options: Params) -> Iterator[CheckProblem]:
 def _wrap_json(text: str, options: Params) -> str:
     """Return JSON with the text at a path.
 
-    The text itself for a path with other places than 0 and -1.
+    For a path with positions other than 0 and -1, it is the text itself.
     """
     value: Any = text
     if options.get("type") in {"number", "boolean"}:
@@ -317,7 +317,7 @@ def _prepare_removal(options: Params) -> TextStep:
 
 
 def _split_pairs(text: str) -> str:
-    """Return a text in which a character above U+FFFF is the two halves that UTF-16 has of it."""
+    """Return a text with each character above U+FFFF split into its two UTF-16 halves."""
     return _ABOVE_PLANE.sub(_split_pair, text)
 
 

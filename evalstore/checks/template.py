@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from evalstore.errors import LimitError
 
-# A prompt longer than this is not a question to a model; a template that repeats a long output
-# would fill the memory.
+# A longer prompt is not a question to a model; a template that repeats a long output would fill the
+# memory.
 PROMPT_LIMIT = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,7 +44,10 @@ class Template:
 
 
 def find_tags(template: str) -> Iterator[TemplateTag]:
-    """Yield the tags in order with comments (`!`); open sections come last, once more."""
+    """Yield the tags in order, including comments (`!`).
+
+    Open sections come once more at the end.
+    """
     open_: list[TemplateTag] = []
     for number, start in enumerate(find_tag_starts(template)):
         written = _read_tag_text(template, start)
@@ -70,7 +73,7 @@ def find_tags(template: str) -> Iterator[TemplateTag]:
 
 
 def find_tag_starts(template: str) -> Iterator[int]:
-    """Yield where the tags begin; nothing is looked for behind one that is never closed."""
+    """Yield where the tags begin; nothing is searched after one that is never closed."""
     start = template.find("{{")
     while start >= 0:
         yield start
@@ -99,9 +102,9 @@ def compile_template(template: str) -> Template | str:
 def fill_template(template: Template, values: Mapping[str, str]) -> str:
     """Fill in the text of every name; a text is never read as a template.
 
-    `LimitError` if it gets too long.
+    Raises `LimitError` if it gets too long.
 
-    A section is shown when the text of its name is not empty, an inverted one when it is.
+    A section is shown if the text of its name is not empty, an inverted one if it is.
     """
     texts: list[str] = []
     # `hidden` counts the open sections that are not shown, so that an end within them ends the
@@ -125,17 +128,17 @@ def list_shown_names(
 ) -> tuple[str, ...]:
     """Return the names that a judge's prompts show, each once.
 
-    That is without `fills`, which the reply to the first of them fills in the other.
+    That excludes `fills`, which the reply to the first prompt fills in the other.
     """
     own = (name for name in template.names if first is None or name != fills)
     return tuple(dict.fromkeys((*(first.names if first else ()), *own)))
 
 
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:
-    """Return the text between `done` and the tag, and where the text behind the tag begins.
+    """Return the text between `done` and the tag, and where the text after the tag begins.
 
     A section's tag or a comment that is alone on its lines is removed with the white space around
-    it, as Mustache has it.
+    it, as in Mustache.
     """
     text, end = template[done : tag.start], tag.start + len(tag.written)
     line = text.rfind("\n") + 1

@@ -1,4 +1,4 @@
-"""Recorded tool calls compared with what is asked of them: which, how many, in which order."""
+"""Compares recorded tool calls with the demands on them: which, how many, in which order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from evalstore.model import Grade, ToolCall
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-# So many tools are looked for among any number of calls; for more, the work has a limit: some 10 s.
+# This many tools are searched for among any number of calls; for more, the work has a limit: some
+# 10 s.
 TOOL_LIMIT = 100
 _WORK_LIMIT = 10_000_000
 
@@ -38,20 +39,20 @@ class ToolEntry:
     def is_match(self, call: ToolCall) -> bool:
         """Whether the call has the entry's name and fits its arguments.
 
-        Arguments that are not a mapping fit none.
+        Arguments that are not a mapping never fit.
         """
         if call.name != self.name:
             return False
         return self.args is None or _fits_args(self.args, call.args, exact=self.exact)
 
     def is_allowed_count(self, number: int) -> bool:
-        """Whether the entry takes so many calls."""
+        """Whether the entry allows that many calls."""
         return self.least <= number and (self.most is None or number <= self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDemands:
-    """All that is asked of the calls of one output."""
+    """All demands on the calls of one output."""
 
     tools: Sequence[ToolEntry]
     forbidden: frozenset[str]
@@ -123,7 +124,7 @@ def _word_count(tool: ToolEntry, number: int) -> str:
 
 
 def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
-    """Return how many of the tools, at most, can be found one after the other."""
+    """Return how many of the tools, at most, can be found one after another."""
     # Like the longest increasing subsequence: a shorter chain that ends earlier leaves more calls
     # for the rest.
     ends = [0]  # ends[n]: after how many calls n tools have been found, at the earliest
@@ -139,7 +140,7 @@ def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
 
 
 def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
-    """Return the place of the first call too many if each tool in turn takes all it can, else None.
+    """Return the place of the first surplus call if each tool in turn takes all it can, else None.
 
     A tool can take as many calls as its `most` says, or else its `least`.
     """

@@ -38,8 +38,8 @@ def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
     return sum((vote.weight for vote in votes), _ZERO)
 
 
-# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight
-# above 0.
+# For at least one vote and the check's threshold; those in `WEIGHTED_AGGREGATES` need a total
+# weight above 0.
 AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
     "mean": _average_by_weight,
     "median": lambda votes, _: find_median([vote.score for vote in votes]),

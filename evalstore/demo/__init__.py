@@ -20,9 +20,9 @@ DATASET, OUTPUTS = "dataset/help_desk", "outputs/model_a.jsonl"
 
 
 def write_first_store(root: Path) -> tuple[str, ...]:
-    """Write the files of the first store below `root`; returns their paths.
+    """Write the files of the first store below `root`; return their paths.
 
-    Raises `RefusedError` where one of them is there with another content; then nothing is written.
+    Raises `RefusedError` if one of them exists with other content; then nothing is written.
     """
     source = find_resource_folder("sample_repo") / "first_store"
     paths = filter(Path.is_file, sorted(source.rglob("*")))
@@ -64,7 +64,7 @@ def replay_story(
     sealed = {key: value for key, value in env.items() if not key.startswith("GIT_")}
     sealed |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     target.mkdir(parents=True, exist_ok=True)
-    # Before anything that a failure leaves behind.
+    # Before anything that a failure would leave behind.
     _run_git(["init", "--quiet", "--initial-branch=main"], target, sealed)
     shutil.copytree(story.folder / "outputs", target / "outputs")
     for step in story.steps:
@@ -113,8 +113,8 @@ def _match_single_path(pattern: str, target: Path) -> str:
 
 
 def _step_environment(step: StoryStep) -> dict[str, str]:
-    # Runs and validations are dated by the story, too: a machine that replays it gets the same
-    # commits again.
+    # The story dates runs and validations, too, so every machine that replays it gets the same
+    # commits.
     variables = {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))}
     for role in ("GIT_AUTHOR", "GIT_COMMITTER"):
         variables[f"{role}_NAME"] = step.author

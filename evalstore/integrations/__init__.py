@@ -1,7 +1,7 @@
 """evalstore inside other programs.
 
 `scorer` grades single outputs; each module fits it to a program. A module needs the program that it
-is named after, and nothing else imports it.
+is named after, and nothing else imports the module.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""evalstore within DeepEval: a metric that grades by a rubric of a store."""
+"""evalstore inside DeepEval: a metric that grades by a rubric from a store."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evalstore.store import OpenedStore
 
 
 class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
-    """A metric whose score is that of a rubric, and which is met where the rubric passes.
+    """A metric whose score is a rubric's, and which succeeds if the rubric passes.
 
-    `input`, `expected_output`, `context` and `tools_called` of a test case are read, and its
+    It reads `input`, `expected_output`, `context` and `tools_called` of a test case, and its
     `metadata` as further keys of the question, for checks that take a value from there. A test case
-    without a score has none, and an `error` that says why; it is not met.
+    that cannot be scored has no score, and an `error` that says why; it does not succeed.
     """
 
     def __init__(
@@ -29,8 +29,8 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
         store: OpenedStore | Path | str = ".",
         judges: Judges | None = None,
     ) -> None:
-        # `evaluate` makes a metric anew for each test case, of the arguments that it finds as
-        # attributes: the scorer alone says which store, which version and which judges.
+        # `evaluate` creates the metric again for each test case, from the arguments that it finds
+        # as attributes: only the scorer says which store, which version and which judges.
         self.rubric = (
             rubric
             if isinstance(rubric, RubricScorer)
@@ -40,7 +40,7 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
         self.async_mode = False
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
-        """Grade a test case; keeps score, reason, success and error, and returns the score."""
+        """Grade a test case; store score, reason, success and error, and return the score."""
         tools = test_case.tools_called
         calls = [{"name": one.name, "args": one.input_parameters or {}} for one in tools or ()]
         further = getattr(test_case, "metadata", None) or {}  # which earlier releases lack

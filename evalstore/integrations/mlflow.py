@@ -1,4 +1,4 @@
-"""evalstore within MLflow: a scorer for `mlflow.genai.evaluate` that names the rubric's version."""
+"""evalstore inside MLflow: a scorer for `mlflow.genai.evaluate` that names the rubric's version."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def make_mlflow_scorer(
 ) -> Any:
     """Return a scorer for MLflow.
 
-    Its feedback has the score in [0, 1], why, and the rubric's reference and digest. Of `inputs`
-    the key input, question, query or prompt is the question's input; `expectations` are keys of a
-    question, of which `expected_response` is `expected`. Without a score the feedback has no value
-    and says why.
+    Its feedback has the score in [0, 1], the reason, and the rubric's reference and digest. The
+    question's input is the key input, question, query or prompt of `inputs`; `expectations` are
+    keys of a question, with `expected_response` as `expected`. Without a score the feedback has no
+    value and says why.
     """
     grade = scorer(rubric, store=store, judges=judges)
 

@@ -21,9 +21,9 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Grade an output by the rubric that the assertion's config names.
 
     The config is `{rubric: rubric/x@1.2, store: path}`. The variables are the keys of the question:
-    `input` (else it is the prompt), `expected`, and whatever else a check takes from the question.
-    What has no score fails with 0, as promptfoo has no other word. What a check could not grade
-    fails as well; the reason says so. Raises `UsageError` for a config without a rubric.
+    `input` (else the prompt), `expected`, and whatever else a check takes from the question. An
+    output without a score fails with 0, because promptfoo has no other word. It also fails if a
+    check could not grade; the reason says so. Raises `UsageError` for a config without a rubric.
     """
     config = context.get("config") or {}
     if not isinstance(config.get("rubric"), str):

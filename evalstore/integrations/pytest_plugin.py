@@ -25,7 +25,7 @@ from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
-_GRADED = "evalstore_graded"  # what a worker of pytest-xdist hands to the one who started it
+_GRADED = "evalstore_graded"  # what a pytest-xdist worker passes to the process that started it
 _GRADER = pytest.StashKey["PytestGrader"]()
 
 
@@ -33,8 +33,8 @@ _GRADER = pytest.StashKey["PytestGrader"]()
 class PytestGrader:
     """Grades the outputs of one session by the rubrics of one store.
 
-    `graded` has by question the line of the last answer to it, as `evalstore score` reads it: a
-    test that is run again answers its question again.
+    `graded` has by question the line of its last answer, as `evalstore score` reads it: a test that
+    is run again answers its question again.
     """
 
     store: Path
@@ -51,7 +51,7 @@ class PytestGrader:
         tool_calls: Iterable[Mapping[str, Any]] | None,
         keys: Mapping[str, Any],
     ) -> Graded:
-        """Grade one output, under the question of the dataset where one is named."""
+        """Grade one output, under a question of the dataset if one is named."""
         row = dict(self._find_question(question)) if question is not None else {}
         calls = None if tool_calls is None else list(tool_calls)
         if question is not None:
@@ -66,7 +66,7 @@ class PytestGrader:
     def _find_scorer(self, rubric: str) -> RubricScorer:
         """Return the scorer of a reference.
 
-        A misspelt reference fails the test, in a line that names the nearest.
+        A misspelt reference fails the test with one line that names the nearest.
         """
         if rubric in self._scorers:
             return self._scorers[rubric]
@@ -105,7 +105,7 @@ class PytestRubric:
     ) -> Graded:
         """Grade one output.
 
-        `question` is an id of the dataset, or else `keys` are a question's keys.
+        `question` is an id in the dataset; otherwise `keys` are a question's keys.
         """
         return self.session.grade(
             self.rubric, output, question=question, tool_calls=tool_calls, keys=keys
@@ -114,7 +114,7 @@ class PytestRubric:
     def check(self, output: str, **keys: Any) -> Graded:
         """Fail the test unless the output passes and every check was graded.
 
-        The rubric's reasons are in the failure.
+        The failure has the rubric's reasons.
         """
         __tracebackhide__ = True
         graded = self.grade(output, **keys)
@@ -184,7 +184,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ARG001  # th
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand what a worker graded to the one who started it."""
+    """Pass what a worker graded to the process that started it."""
     if hasattr(session.config, "workeroutput") and _GRADER in session.config.stash:
         session.config.workeroutput[_GRADED] = session.config.stash[_GRADER].graded
 

@@ -1,6 +1,6 @@
-"""Rubrics as rewards of reinforcement learning.
+"""Rubrics as rewards for reinforcement learning.
 
-The functions have the shapes that TRL and verifiers call.
+The functions have the signatures that TRL and verifiers call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def make_trl_reward(
 ) -> Callable[..., list[float | None]]:
     """Return a reward function for `GRPOTrainer(reward_funcs=…)`.
 
-    It gives each completion a score in [0, 1]. Columns of the dataset that a check reads are the
+    It gives each completion a score in [0, 1]. Dataset columns that a check reads are the
     question's keys, row by row: `expected`, …, and whatever else the rubric takes from the
     question. A completion that not every check could grade gets None, which TRL leaves out of the
     reward.
@@ -51,11 +51,11 @@ def make_trl_reward(
 def make_verifiers_reward(
     rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> Callable[..., Awaitable[float | dict[str, float]]]:
-    """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}`.
+    """Return a reward for verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}`.
 
-    It grades the last reply of a trace. The prompt of the task is the input, its `answer` the
-    expected answer; its other fields are the question's keys, where a check reads one of this name.
-    What not every check could grade has no reward.
+    It grades the last reply of a trace. The task's prompt is the input, its `answer` the expected
+    answer; its other fields are the question's keys, if a check reads one of that name. What not
+    every check could grade has no reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
     keys = sorted(grade.released.question_keys)
@@ -81,7 +81,7 @@ def _read_text(completion: Completion) -> str:
 
 
 def _read_reward(graded: Graded) -> float | None:
-    """Return the score, or None where a check failed.
+    """Return the score, or None if a check failed to grade.
 
     A reply that breaks a judge must earn nothing.
     """

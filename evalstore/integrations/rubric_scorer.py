@@ -75,7 +75,7 @@ def convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:
 
 
 def to_decimal(value: Any) -> Any:
-    """Return a float as the decimal that it is written as; what is no data, as its text."""
+    """Return a float as the decimal that it is written as; what is not data, as its text."""
     if isinstance(value, float) and isfinite(value):
         return Decimal(repr(value))
     return value if value is None or isinstance(value, str | int | float | Decimal) else str(value)
@@ -117,9 +117,9 @@ class _Bench:
 class ReleasedRubric:
     """One rubric: its pin, the artifact, and what its checks refer to.
 
-    `judges` are those among what they refer to. `model` is what judges and checks without a model
-    of their own name; `strict` takes no approximate engine. Equal ones give equal results; to
-    pickle one keeps all of it but what is prepared.
+    `judges` are those among what they refer to. `model` is the one for judges and checks that name
+    none; `strict` accepts no approximate engine. Equal ones give equal results; pickling one keeps
+    everything except what is prepared.
     """
 
     pin: UsedArtifact
@@ -190,10 +190,10 @@ class Graded:
     """The grade of one output.
 
     Attributes:
-        score: An exact fraction of 1; None where nothing was graded.
-        passed: Whether it passes; None where nothing was graded.
+        score: An exact fraction of 1; None if nothing was graded.
+        passed: Whether it passes; None if nothing was graded.
         reason: A few lines for people, with the score in points of 100.
-        checks: The results of the checks: each `.id`, `.score`, `.verdict` and `.reason`.
+        checks: The results of the checks, each with `.id`, `.score`, `.verdict` and `.reason`.
         ref: The rubric that graded, with its version.
         digest: The digest of that rubric.
 
@@ -212,15 +212,15 @@ class Graded:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no check failed.
+        """Whether every check could be graded.
 
-        Without a judge that was not asked, a rubric may pass by its other checks.
+        If a judge was not asked, a rubric may still pass by its other checks.
         """
         return not has_failed_check(self.checks)
 
     @property
     def surely_passed(self) -> bool:
-        """Whether it passes, and no check failed."""
+        """Whether it passes, and every check could be graded."""
         return self.passed is True and self.is_complete
 
 
@@ -231,7 +231,7 @@ class RubricScorer:
     It can be pickled, and called in many threads.
 
     Attributes:
-        released: The rubric with all that it refers to.
+        released: The rubric with everything that it refers to.
         judges: Who answers for its judges.
         common: The git directory whose kept replies answer first.
 
@@ -272,7 +272,7 @@ class RubricScorer:
         Args:
             output: The text.
             question: The keys of the question, such as `input`, `expected` or `expected_facts`.
-            tool_calls: The calls of tools, each `{name, args}`.
+            tool_calls: The tool calls, each `{name, args}`.
 
         Returns:
             The grade.
@@ -304,7 +304,7 @@ class RubricScorer:
             replies = {**replies, **self._ask_judges(missing)}
 
     def _ask_judges(self, missing: Mapping[str, JudgeCall]) -> dict[str, JudgeReply]:
-        """Return the reply to each call: kept, or asked for now where an endpoint is named."""
+        """Return the reply to each call: a kept one, or a new one if an endpoint is named."""
         with open_session(self.judges, self.common) as session:
             replies = {key: session.ask(call) for key, call in missing.items()}
             if not session.can_ask:
@@ -319,9 +319,9 @@ def scorer(
     """Make a function of outputs from a rubric; the store is not needed afterwards.
 
     Args:
-        rubric: A reference; one that floats is resolved now, and the grades say as what.
-        store: The folder of a store, or an opened one.
-        judges: Who answers what is not kept, as for `evaluate`.
+        rubric: A reference; a floating one is resolved now, and the grades name the result.
+        store: The folder of a store, or an open store.
+        judges: Who answers when no reply is kept, as for `evaluate`.
 
     Returns:
         The function: `grade(output, input=…, expected=…)`.

@@ -1,4 +1,4 @@
-"""Makes the picture of references between artifacts.
+"""Builds the picture of references between artifacts.
 
 It says what is drawn, in which layers, and what is left out.
 """
@@ -12,8 +12,8 @@ from itertools import chain
 from evalstore.model import Kind
 from evalstore.site.values import SiteGraph, SiteReference
 
-# A small store is drawn whole; more than the limits is not readable, and its page would pass 300
-# kB.
+# A small store is drawn whole; beyond the limits the picture is not readable, and its page would
+# exceed 300 kB.
 WHOLE_STORE, ARTIFACTS_LIMIT, REFERENCES_LIMIT = 60, 150, 1000
 LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
 
@@ -44,7 +44,7 @@ def build_graph(
     edges = [one for one in edges if {one.user, one.used} <= {*kept}]
     if len(edges) > REFERENCES_LIMIT:
         notes.append(f"Of {len(edges):,} references between them, {REFERENCES_LIMIT:,} are drawn.")
-        # Every n-th of them, so that no artifact is left without because of its name.
+        # Every n-th of them, so that no artifact is left out because of its name.
         edges = [edges[place * len(edges) // REFERENCES_LIMIT] for place in range(REFERENCES_LIMIT)]
     return SiteGraph(title, order_layers(kept, edges), tuple(edges), tuple(notes))
 

@@ -1,4 +1,4 @@
-"""Reads from a store what the pages of its site show, one page after the other; writes nothing."""
+"""Reads from a store what the pages of its site show, one page after another; writes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
 
 RUNS_LIMIT, AUDITS_LIMIT = 500, 50
-_NO_TIME = datetime.fromtimestamp(0, UTC)  # of a run that does not say when it was made
+_NO_TIME = datetime.fromtimestamp(0, UTC)  # for a run that does not say when it was made
 GRAPH_PATH = "references.html"
 
 
@@ -56,7 +56,7 @@ class StoreSite:
 
     @cached_property
     def runs(self) -> tuple[SiteRun, ...]:
-        """The runs that can be read, oldest first; files that are not runs are passed over."""
+        """The runs that can be read, oldest first; files that are not runs are skipped."""
         read = (run for _, run in iterate_runs(self.folder) if isinstance(run, Run))
         found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
         if len(found) > RUNS_LIMIT:
@@ -70,9 +70,9 @@ class StoreSite:
 
     @cached_property
     def audits(self) -> tuple[SiteAudit, ...]:
-        """Each run with the one before it of the same dataset, newest last; not yet computed.
+        """Each run with the previous one on the same dataset, newest last; not computed yet.
 
-        A run without a score, because gradings failed, is compared with none.
+        A run without a score, because gradings failed, is not compared.
         """
         by_dataset: defaultdict[str, list[SiteRun]] = defaultdict(list)
         for run in self.runs:
@@ -91,7 +91,7 @@ class StoreSite:
     def build_index(self, artifacts: Sequence[SiteEntry], audits: Sequence[SiteAudit]) -> SiteIndex:
         """Return the first page.
 
-        `audits` are those of `StoreSite.audits`, with what they say or their problems.
+        `audits` are those of `StoreSite.audits`, with their result or problem.
         """
         path = GRAPH_PATH if self.graph.references else ""
         return SiteIndex(
@@ -129,7 +129,7 @@ class StoreSite:
         )
 
     def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
-        """Yield what each step of an artifact changed, as its log has it.
+        """Yield what each step of an artifact changed, as in its log.
 
         The log compares by the rules, without overrides.
         """
@@ -143,7 +143,7 @@ class StoreSite:
                 yield StepDiff(step, found)
 
     def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, SiteAudit]:
-        """Return the audit of two runs and what it says, or None and why they cannot be audited."""
+        """Return the audit of two runs and its result, or None and why they cannot be audited."""
         try:
             found = audit_runs(pair.a.run, pair.b.run, self.store, AuditOptions())
         except EvalstoreError as error:

@@ -14,7 +14,7 @@ from evalstore.versions import Bump
 
 @dataclass(frozen=True, slots=True)
 class SiteStep:
-    """A release against the one before it, and the path of the page that shows what changed."""
+    """A release against the previous one, and the path of the page that shows what changed."""
 
     old: str
     new: str
@@ -26,7 +26,7 @@ class SiteArtifact:
     """One artifact: its releases, references in both directions, and its text.
 
     `log` is None for an artifact that was never released. Names are `<kind>/<id>`; `version` and
-    `title` are those of the file, the working one or else the last release's.
+    `title` are those in the working file, or else in the last release.
     """
 
     summary: ArtifactSummary
@@ -40,10 +40,7 @@ class SiteArtifact:
 
 
 class SiteRelease(NamedTuple):
-    """A release in the words of its tag and of the log.
-
-    It has the version, the date, who released it, and the level.
-    """
+    """A release in the words of its tag and of the log: version, date, releaser and level."""
 
     version: str
     date: str
@@ -61,7 +58,7 @@ class SiteEntry:
 
 
 def summarize_artifact(page: SiteArtifact) -> SiteEntry:
-    """Return what the first page says of an artifact."""
+    """Return what the first page says about an artifact."""
     entries = page.log.releases if page.log else ()
     return SiteEntry(page.summary, page.title, tuple(map(_summarize_release, entries)))
 
@@ -73,7 +70,7 @@ def _summarize_release(entry: ReleaseLogEntry) -> SiteRelease:
 
 @dataclass(frozen=True, slots=True)
 class SiteRun:
-    """A stored run, the path of its page, and the name by which people know it."""
+    """A stored run, the path of its page, and its name for people."""
 
     run: Run
     path: str
@@ -82,7 +79,7 @@ class SiteRun:
 
 @dataclass(frozen=True, slots=True)
 class SiteAudit:
-    """Two successive runs of one dataset, and the path of their audit.
+    """Two successive runs on one dataset, and the path of their audit.
 
     `problem` says why there is none. `sentence` and `answer` are those of the audit.
     """
@@ -97,9 +94,9 @@ class SiteAudit:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SiteReference:
-    """A line of the picture of references, between names (`<kind>/<id>`).
+    """A line in the picture of references, between names (`<kind>/<id>`).
 
-    `scores` says whether the reference carries a score.
+    `scores` says whether scores depend on the reference.
     """
 
     user: str
@@ -124,7 +121,7 @@ class SiteGraph:
 class SiteIndex:
     """The first page: all artifacts, runs and audits, and notes on what was left out.
 
-    `graph`: the path of the picture of references, empty where there are none.
+    `graph` is the path of the picture of references, empty if there are none.
     """
 
     title: str

@@ -1,8 +1,8 @@
-"""The check kinds: one module a kind, found by its name, each with one value `KIND`.
+"""The check kinds: one module per kind, found by its name, each with one value `KIND`.
 
 To add a kind, write `<kind>.py` here with a `CheckKind`, and `schema/checks/<kind>.schema.json`; no
 other module names it. `evalstore/diff/kinds/<kind>.py` says how its edits are judged. A module is
-imported when its kind is first asked for.
+imported on the first use of its kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Params = Mapping[str, Any]
 class JudgeInputs(NamedTuple):
     """What a check gives its judges, of any shape: `refs` name these, `variables` are its own.
 
-    `subject` is the variable of the one thing that each question is about, empty where that is the
+    `subject` is the variable for the one thing that each question is about, empty if that is the
     output, and `subject_key` the key of the check that says so. A variable that nothing fills is
     reported at `key`, with a `hint`.
     """
@@ -56,22 +56,22 @@ class CheckKind:
     """One kind: how it grades, and facts that other rooms ask for, which hold for all its checks.
 
     `prepare_grading(params, context)` returns a check as a function of samples, before `negate` and
-    `threshold`, with all done once that can be; `find_problems(params)` yields what a schema cannot
-    see. Both get a mapping that the kind's schema accepts.
+    `threshold`, with everything prepared that can be; `find_problems(params)` yields what a schema
+    cannot see. Both get a mapping that the kind's schema accepts.
 
     `reads_text`: it grades the text of an output, so that `on` may say which part of it.
     `reads_measures`: it grades numbers that were recorded about an output, which a run then keeps.
     `word`: what it asks for, in a word. `is_binary`: its score is 0 or 1. `is_judgement`: its score
     is what one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need
-    be through a rubric that it names. `holds_rubric`: it is another rubric, that `rubric_ref`
-    names. `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the program that other
-    machines may lack, and which grades it exactly. `quotes_found`: where it fails, its reason
-    quotes what it found. `has_free_params`: each parameter can be edited without the others; of
-    them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,
-    params)`: the text that such an item is looked for as. `idle_score`: that of a check with one
-    item which is not in the output. `reference_keys`: the key of a question that a parameter is
-    read from where the check does not have it. `other_words`: how to write with it what people call
-    by other names, by a pattern of these names, in lower case and with `_` between the words.
+    be through a rubric that it names. `holds_rubric`: it contains another rubric, which
+    `rubric_ref` names. `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the
+    program that grades it exactly, which other machines may lack. `quotes_found`: if it fails, its
+    reason quotes what it found. `has_free_params`: each parameter can be edited without the others;
+    of them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,
+    params)`: the text that is searched for such an item. `idle_score`: the score of a check with
+    one item that is not in the output. `reference_keys`: the key of a question that a parameter is
+    read from if the check does not have it. `other_words`: how to write with it what people know
+    under other names, by a pattern of these names, in lower case and with `_` between the words.
     """
 
     prepare_grading: Callable[[Params, CheckContext], GradeFunction]
@@ -100,14 +100,14 @@ _UNKNOWN = CheckKind(prepare_grading=lambda *_: grade_always(grade_error("unknow
 
 
 def find_check_kind(name: str) -> CheckKind:
-    """Return a kind by its name; of one that nobody knows, no fact is."""
+    """Return a kind by its name; an unknown kind has no facts."""
     return KINDS.get(name, _UNKNOWN)
 
 
 def suggest_kind(name: str) -> str:
-    """Return a hint on a name that no kind has: how to write what it means, else the nearest name.
+    """Return a hint on an unknown kind: how to write what it means, else the nearest name.
 
-    It is empty where neither is known.
+    It is empty if neither is known.
     """
     if said := find_other_words(name):
         return said
@@ -116,14 +116,14 @@ def suggest_kind(name: str) -> str:
 
 
 def find_other_words(name: str) -> str:
-    """Return how to write what people call by another name; empty where no kind knows it."""
+    """Return how to write what people know under another name; empty if no kind knows it."""
     words = re.sub(r"[\W_]+", "_", name).lower()
     known = (one for kind in KINDS.values() for one in kind.other_words.items())
     return next((hint for pattern, hint in known if re.fullmatch(pattern, words)), "")
 
 
 def find_inner_ref(check: Any) -> str | None:
-    """Return the reference of the rubric that a check of any shape holds; None if it holds none."""
+    """Return the reference to the rubric inside a check of any shape; None if it has none."""
     kind = check.get("kind") if isinstance(check, Mapping) else None
     if not isinstance(kind, str) or not find_check_kind(kind).holds_rubric:
         return None

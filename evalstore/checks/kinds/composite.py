@@ -1,4 +1,4 @@
-"""composite: the score of another rubric, and its verdict where the check has no threshold."""
+"""composite: the score of another rubric, and its verdict if the check has no threshold."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from evalstore.text import make_excerpt
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names.
 
-    One with a composite inside is unscored (error). An inner rubric without a score is missing
-    where nothing but missing kept it from one, else an error.
+    A rubric with a composite inside is unscored (error). An inner rubric without a score is missing
+    if only missing checks kept it from one, else an error.
     """
     ref = params["rubric_ref"]
     rubric = _load_rubric(ref, context)
@@ -69,7 +69,7 @@ def _load_rubric(ref: str, context: CheckContext) -> Rubric:
 
 
 def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grade:
-    """Return the grade of a composite from what its rubric says of the output."""
+    """Return the grade of a composite from its rubric's result for the output."""
     replies = [check.replies for check in result.checks if check.replies]
     graded = Grade(
         score=result.score,
@@ -95,7 +95,7 @@ def _list_unscored(result: RubricResult, reason: UnscoredReason) -> tuple[str, .
 
 
 def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:
-    """Return why the rubric has no score, by the checks that its average weighs."""
+    """Return why the rubric has no score, from the checks that its average weighs."""
     weighs = scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in scoring.weights.items() if weighs and not weight}
     reasons = {
@@ -113,7 +113,7 @@ def _describe_result(result: RubricResult) -> str:
 
 
 def _name_engines(checks: Sequence[CheckResult]) -> str:
-    """Return the engines behind the score, one that only comes close last, where it is seen."""
+    """Name the engines behind the score, an approximate one last, where it is seen."""
     counted = [check for check in checks if check.score is not None] or checks
     names = {name for check in counted for name in check.engine.split(", ")}
     return ", ".join(sorted(names, key=lambda name: (name.endswith(APPROXIMATE), name)))

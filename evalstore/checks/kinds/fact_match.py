@@ -17,18 +17,18 @@ from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.model.question_params import find_question_key
 from evalstore.text import make_excerpt
 
-# The key of the facts of a check that has none begins so; no question has such a key.
+# The key for the facts of a check without any begins like this; no question has such a key.
 _NO_FACTS = "nothing for "
-# A fact as written and as it is looked for.
+# A fact as written, and as it is searched for.
 _SpelledFact = tuple[str, str]
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Look for the check's facts, or else the question's; each counts as often as it is listed.
 
-    As text, a fact is found where it stands in the output, both with every run of white space (as
-    Unicode has it) made one blank and trimmed. With a judge, every fact is one question to it.
-    Without facts: unscored (missing).
+    As text, a fact is found if it occurs in the output, both with every run of white space (as in
+    Unicode) made one blank and trimmed. With a judge, every fact is a separate question. Without
+    facts: unscored (missing).
     """
     spell = _choose_spelling(params)
     grade_facts = (
@@ -78,12 +78,12 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 
 def make_empty_check(id_: str) -> dict[str, Any]:
-    """Return the mapping of a check that has nothing to grade: no question has its facts."""
+    """Return the mapping of a check with nothing to grade: no question has its facts."""
     return {"id": id_, "kind": "fact_match", "facts": {"from": f"{_NO_FACTS}{id_}"}}
 
 
 def is_empty_check(params: Mapping[str, Any]) -> bool:
-    """Whether these are the parameters of a check that has nothing to grade."""
+    """Whether these are the parameters of a check with nothing to grade."""
     return (find_question_key(params.get("facts")) or "").startswith(_NO_FACTS)
 
 
@@ -99,7 +99,7 @@ def _find_judge_inputs(params: Params) -> JudgeInputs | None:
 
 
 def _find_blank(facts: list[_SpelledFact]) -> str:
-    """Return which fact has no text, that every output would state; empty where all have one."""
+    """Return the fact without text, which every output would state; empty if all have some."""
     blank = next(
         (number for number, (_, wanted) in enumerate(facts, 1) if not wanted.strip()), None
     )
@@ -150,13 +150,13 @@ def _ask_about_facts(
 
 
 def _average_applicable(scores: list[Fraction | None]) -> Fraction | None:
-    """Return the mean over the facts that the judge calls applicable; None without any."""
+    """Return the mean over the facts that the judge calls applicable; None if there are none."""
     known = [score for score in scores if score is not None]
     return compute_mean_score(known) if known else None
 
 
 def _choose_spelling(params: Mapping[str, Any]) -> Callable[[str], str]:
-    """Return what makes two spellings of a fact one; a judge reads them as written."""
+    """Return the function that unifies spellings of a fact; a judge reads them as written."""
     if "judge_prompt_ref" in params:
         return str
     lower = not params.get("case_sensitive", False)
@@ -169,7 +169,10 @@ def _find_expected_facts(sample: Sample) -> Any:
 
 
 def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
-    """Return facts as written and as looked for; `TypeError` for a list with other things."""
+    """Return facts as written and as searched for.
+
+    Raises `TypeError` for a list with other things.
+    """
     if not isinstance(listed, list | tuple):
         raise TypeError("it is not a list")
     items = [fact.get("value") if isinstance(fact, Mapping) else fact for fact in listed]
@@ -180,7 +183,7 @@ def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
 
 
 def _read_fact_phrase(fact: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what is looked for where this is one fact; None where a judge is asked about it."""
+    """Return what is searched for this fact; None if a judge is asked about it."""
     written = fact.get("value") if isinstance(fact, Mapping) else fact
     return None if "judge_prompt_ref" in params else read_phrase(written, params)
 

@@ -1,4 +1,4 @@
-"""format: the whole output is strict JSON, or text that is not empty, of a length within limits."""
+"""format: the whole output is strict JSON, or non-empty text, with a length within limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _FORMATS = frozenset({"json", "text"})
 def read_strict_value(text: str) -> Any:
     """Parse one text of strict JSON (RFC 8259).
 
-    It has no key twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
+    It allows no duplicate key, no NaN, no half of a surrogate pair, and around the value only
+    JSON's four white space characters.
     """
     return read_value(text, "output")
 
@@ -31,10 +32,10 @@ def grade_json(
 ) -> Grade:
     """Return the grade of the JSON's value.
 
-    No JSON fails, JSON beyond the limits is unscored (error).
+    Anything but JSON fails; JSON beyond the limits is unscored (error).
     """
-    # A file may begin with one, and its reader takes it; a text that is graded may not, as in
-    # `JSON.parse`.
+    # A file may begin with a byte order mark, and its reader accepts it; a graded text may not, as
+    # in `JSON.parse`.
     if text.startswith("\ufeff"):
         return grade_binary(False, "not JSON: it begins with a byte order mark")
     try:
@@ -53,7 +54,7 @@ def grade_json(
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Test the limits (code points, stripped), then the format of the check, else of the question.
 
-    With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than
+    With neither a format nor a limit, the check is unscored (missing); JSON deeper or larger than
     evalstore reads leaves it unscored (error).
     """
     return lambda sample: _grade_text(params, sample)
@@ -103,7 +104,7 @@ def _find_expected_format(question: Question | None) -> str | None:
 
 
 def _explain_absence(question: Question) -> str:
-    """Return the words for a misspelt `expected`, `format` or format's name; empty without one."""
+    """Return the words for a misspelt `expected`, `format` or format name; empty if none is."""
     expected = question.row.get("expected")
     wanted = expected.get("format") if isinstance(expected, Mapping) else None
     if isinstance(wanted, str) and (guess := find_nearest(wanted, sorted(_FORMATS))):

@@ -39,8 +39,8 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced
     block marked `json`, else the first fenced block, as CommonMark sees them; `auto`, the fenced
-    block if there is one, else the whole (no JSON has a fence in it). No JSON there is a fail; JSON
-    larger or deeper than evalstore reads is unscored (error).
+    block if there is one, else the whole (no JSON has a fence in it). If there is no JSON, the
+    check fails; JSON larger or deeper than evalstore reads is unscored (error).
 
     A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error),
     see `checks.untrusted_schemas`. Expected fields are keys of the outermost object, equal as JSON
@@ -59,7 +59,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what keeps the schema from being applied, what is idle, and fields named twice."""
+    """Yield what keeps the schema from being applied, what has no effect, and repeated fields."""
     if params.get("schema") is False:
         yield CheckProblem(
             ("schema",),
@@ -181,7 +181,7 @@ def _find_allowed_values(
     if not isinstance(others, Mapping | None):
         return grade_error("the question's also_valid is not a mapping of fields to lists")
     also = {name: others.get(name, []) if others else [] for name in names}
-    # Errors first: which field is named first decides nothing.
+    # Errors first: it does not matter which field is named first.
     for name in names:
         if not isinstance(also[name], list):
             return grade_error(

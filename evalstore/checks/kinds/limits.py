@@ -16,18 +16,18 @@ _ZERO = Decimal(0)
 
 
 class Bounds(NamedTuple):
-    """The least and the most that a number may be, both included; no number is below 0."""
+    """The lowest and the highest value of a number, both included; no number is below 0."""
 
     least: Decimal = _ZERO
     most: Decimal = Decimal("Infinity")
 
     def is_within(self, other: Bounds) -> bool:
-        """Whether every number between these is between the others, too."""
+        """Whether every number between these is also between the others."""
         return self.is_empty or (other.least <= self.least and self.most <= other.most)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is between."""
+        """Whether there is no number in between."""
         return self.least > self.most
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ def _read(number: Any) -> Decimal:
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
-    """Pass where every number named is within its limits, both ends included.
+    """Pass if every named number is within its limits, both ends included.
 
     A number that was not recorded leaves the check unscored (missing), whatever the others are.
     """
@@ -68,7 +68,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield limits between which no number is."""
+    """Yield limits with no number in between."""
     for name in filter(params.__contains__, MEASURES):
         limit = params[name]
         if read_bounds(limit).is_empty:

@@ -35,24 +35,24 @@ from evalstore.model.rubric import JUDGED_THRESHOLD
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """How often each judge is asked about what, and how their answers make one score."""
+    """How often each judge is asked about what, and how the answers make one score."""
 
     samples: int
     weights: Sequence[Fraction]  # one for each member of the jury
     aggregate: str
     threshold: Fraction
-    statements: Sequence[Statement]  # none: the output as a whole is judged
+    statements: Sequence[Statement]  # none: the output is judged as a whole
     statement_aggregate: str
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
-    """Ask every member as often as `samples` says, and make one score of what each says on average.
+    """Ask every member `samples` times, and make one score from the members' averages.
 
-    All are asked whatever one of them answers, and one reply that cannot be read leaves the check
-    unscored (error).
-    For `majority` a member passes the output when its score is at least the check's threshold. With
-    `each`, all are asked about every statement, and `aggregate` makes one score of those of the
-    statements; of one that weighs 0, a reply that cannot be read costs nothing.
+    All are asked whatever any of them answers, and one reply that cannot be read leaves the check
+    unscored (error). For `majority`, a member passes the output if its score is at least the
+    check's threshold. With `each`, all are asked about every statement, and `aggregate` makes one
+    score from the statements' scores; if a statement has weight 0, an unreadable reply costs
+    nothing.
     """
     panel = _read_panel(params)
     variables = params.get("variables", {})
@@ -92,7 +92,7 @@ def _combine_replies(panel: _Panel, scores: Sequence[Fraction | None]) -> Fracti
     """Return the jury's score of one subject, from the replies judge by judge."""
     known = [score for score in scores if score is not None]
     if len(known) < len(scores):
-        return None  # where one reply says that it is not applicable, there is no vote
+        return None  # if one reply says that it is not applicable, there is no vote
     starts = range(0, len(known), panel.samples)
     means = [compute_mean_score(known[start : start + panel.samples]) for start in starts]
     votes = [JudgeVote(score, weight) for score, weight in zip(means, panel.weights, strict=True)]
@@ -100,7 +100,7 @@ def _combine_replies(panel: _Panel, scores: Sequence[Fraction | None]) -> Fracti
 
 
 def _combine_statements(panel: _Panel, scores: Sequence[Fraction | None]) -> Fraction | None:
-    """Return one score of the replies, statement by statement.
+    """Return one score for the replies, statement by statement.
 
     A statement that is not applicable is left out.
     """
@@ -155,7 +155,7 @@ def make_judge_check(ref: str, variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_judge_inputs(params: Params) -> JudgeInputs:
-    """Return what the judges get, of a mapping that need not be valid."""
+    """Return what the judges get, from a mapping that need not be valid."""
     variables, jury = params.get("variables"), params.get("jury")
     filled = variables if isinstance(variables, dict) else {}
     refs = [params.get("judge_prompt_ref")]
@@ -174,7 +174,7 @@ def _find_judge_inputs(params: Params) -> JudgeInputs:
 
 
 def _read_panel(params: Mapping[str, Any]) -> _Panel:
-    """Return the panel of a check; statements that a question gives are not there yet."""
+    """Return the panel of a check; statements that a question supplies are not included yet."""
     return _Panel(
         samples=_read_sample_count(params),
         weights=_read_weights(params),
@@ -190,7 +190,7 @@ def _count_calls(panel: _Panel) -> int:
 
 
 def _find_obstacle(panel: _Panel) -> str:
-    """Return why no reply could make a score; empty when one can."""
+    """Return why no reply could make a score; empty if one can."""
     if (calls := _count_calls(panel)) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
     if panel.aggregate in WEIGHTED_AGGREGATES and not any(panel.weights):

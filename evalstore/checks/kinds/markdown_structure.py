@@ -13,7 +13,7 @@ from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
-# Whether a shape and its text meet what a check demands; says what is wrong, or nothing.
+# Whether a shape and its text meet what a check demands; returns what is wrong, or nothing.
 _Demand = Callable[[Any, MarkdownShape, str], str | None]
 
 
@@ -37,7 +37,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield demands that are missing altogether, and demands that no output meets."""
+    """Yield that there is no demand at all, and demands that no output meets."""
     if not any(demand in params for demand in DEMANDS):
         yield CheckProblem(
             (),
@@ -63,7 +63,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 
 
 def _count(name: str, count: Callable[[MarkdownShape], int]) -> _Demand:
-    """Return the demand of at least so many of something."""
+    """Return the demand for at least that many of something."""
 
     def find_unmet(least: int, shape: MarkdownShape, _: str) -> str | None:
         found = count(shape)
@@ -99,7 +99,7 @@ def _find_forbidden(patterns: Sequence[str], _: MarkdownShape, text: str) -> str
     return None if found is None else f"forbidden: {make_excerpt(found)!r}"
 
 
-# In the order in which they are looked at.
+# In the order in which they are tested.
 DEMANDS: Mapping[str, _Demand] = {
     "min_headings": _count("min_headings", lambda shape: len(shape.headings)),
     "min_code_blocks": _count("min_code_blocks", lambda shape: shape.code_blocks),

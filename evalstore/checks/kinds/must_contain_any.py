@@ -14,7 +14,7 @@ from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
 _VERBS = "(must_|should_)?(i?contains?|includes?|mentions?|has)"
-_BLANKS = " \t\xa0"  # a line break may be looked for on purpose
+_BLANKS = " \t\xa0"  # a line break may be searched for on purpose
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
@@ -26,7 +26,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     exact = params.get("case_sensitive", False)
     values = tuple(written if exact else (value.lower() for value in written))
 
-    # One value for each count: a dataset asks for the same few again and again.
+    # One value for each count: a dataset has the same few again and again.
     @cache
     def answer(count: int) -> Grade:
         return grade_binary(

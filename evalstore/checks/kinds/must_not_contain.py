@@ -34,7 +34,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield the values that every output holds."""
+    """Yield the values that every output contains."""
     for index, value in enumerate(params["values"]):
         if value == "":
             yield CheckProblem(

@@ -22,7 +22,7 @@ _NO_CODE = {
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Lint the blocks in order: a broken one fails.
 
-    Else an undecided one leaves the check unscored.
+    Otherwise an undecided one leaves the check unscored.
     """
     without, find_blocks = (
         _NO_CODE[params.get("on_no_code", "pass")],

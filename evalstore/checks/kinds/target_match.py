@@ -22,8 +22,8 @@ from evalstore.text import EXCERPT, make_excerpt
 
 _KEY, _REFERENCE = "expected", "reference"
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,6})?)\s*")
-# Of a target, so that its bounds are exact fractions of a few thousand digits; an output's number
-# may have as many as the output.
+# Limits a target, so that its bounds are exact fractions of a few thousand digits; an output's
+# number may have as many as the output.
 _TARGET_DIGITS, _TARGET_EXPONENT = 1_000, 1_000
 _ONE_TARGET = 1
 
@@ -38,9 +38,8 @@ class TargetRange(NamedTuple):
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Compare with the check's targets, else the question's `expected`; without either, missing.
 
-    Targets are written as the steps of `on` that only respell write the output. As numbers, both
-    are decimals, and white space around them is none of theirs; an output that is not a number
-    fails.
+    Targets are rewritten by those steps of `on` that only respell, like the output. As numbers,
+    both are decimals, ignoring white space around them; an output that is not a number fails.
     """
     if params.get("targets"):
         return _compare_with(params["targets"], params, "targets")
@@ -68,7 +67,7 @@ def list_expected_targets(row: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield targets that cannot be read as the mode asks, and a tolerance that is not read."""
+    """Yield targets that cannot be read as the mode asks, and a tolerance that is not used."""
     numeric = params.get("mode") == "number"
     for index, target in enumerate(params.get("targets", ())):
         try:
@@ -88,7 +87,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
 def read_target(target: Any, params: Mapping[str, Any]) -> str:
     """Return a target as it is compared with a text.
 
-    `TypeError` if it is neither text nor number.
+    Raises `TypeError` if it is neither text nor number.
     """
     if isinstance(target, bool) or not isinstance(target, str | int | float | Decimal):
         raise TypeError("a target is not a text or a number")
@@ -99,7 +98,7 @@ def read_target(target: Any, params: Mapping[str, Any]) -> str:
 def read_range(target: str, params: Mapping[str, Any]) -> TargetRange | None:
     """Return the numbers that count as this target.
 
-    None if it is not a number or has too many digits.
+    Returns None if it is not a number or has too many digits.
     """
     number = read_number(target)
     if number is None or len(target) > _TARGET_DIGITS or abs(number.adjusted()) > _TARGET_EXPONENT:
@@ -113,7 +112,7 @@ def read_range(target: str, params: Mapping[str, Any]) -> TargetRange | None:
 def read_number(text: str) -> Decimal | None:
     """Return the decimal that a text is, with an exponent of at most six digits.
 
-    None for other texts.
+    Returns None for other texts.
     """
     found = _NUMBER.fullmatch(text)
     return Decimal(found[1]) if found else None

@@ -21,15 +21,15 @@ Params = Mapping[str, Any]
 def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
     """Compare the calls with the check's `tools`, else `expected_tools`, and with `forbidden`.
 
-    An entry means the calls that have its name and its `args`; without `args`, any will do.
-    `args_match: subset` wants each argument with an equal value, where a mapping within is a subset
-    again; `exact` wants no others, at any depth. Equal is what is equal as JSON: 1 is 1.0, true is
+    An entry means the calls with its name and its `args`; without `args`, any arguments will do.
+    `args_match: subset` requires each argument with an equal value, where a nested mapping is again
+    a subset; `exact` allows no others, at any depth. Values are equal as JSON: 1 is 1.0, true is
     not 1, lists are equal item by item, keys have no order.
 
-    Each entry is a separate demand: of all the calls, it means at least `min` and at most `max`.
-    Two entries may mean one call, so an entry written twice adds nothing in `any_order`: `min` asks
-    for several calls. An entry with `min` 0 is not a required tool, only a limit. The modes add to
-    each other:
+    Each entry is a separate demand: it means at least `min` and at most `max` of all the calls. Two
+    entries may mean one call, so an entry written twice adds nothing in `any_order`: `min` asks for
+    several calls. An entry with `min` 0 is not a required tool, only a limit. The modes add to each
+    other:
 
     - `any_order`: every entry's demand holds;
     - `in_order`: and the required tools are found one after the other, `min` calls each, whatever
@@ -129,7 +129,7 @@ def _read_entry(entry: Params) -> ToolEntry:
 
 
 def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str | None:
-    """Return the question's expected tools, None without, or a sentence if they are not tools."""
+    """Return the question's expected tools, None if it has none, or why they are not tools."""
     listed = question.row.get("expected_tools") if question else None
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS

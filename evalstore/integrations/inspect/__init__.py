@@ -1,4 +1,4 @@
-"""evalstore within Inspect AI: a scorer that grades by a store's rubric, and datasets as samples.
+"""evalstore inside Inspect AI: a scorer that grades by a store's rubric, and datasets as samples.
 
 Needs the extra `evalstore[inspect]`. In a task:
 
@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from evalstore.about import suggest_install
 
 try:
-    # It is asked for once, here, so that one sentence answers for all of it.
+    # It is imported once, here, so that a single message covers all of it.
     import inspect_ai  # noqa: F401
 except ModuleNotFoundError as missing:
     if missing.name != "inspect_ai":
@@ -61,8 +61,8 @@ from evalstore.text import make_excerpt
 
 __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
 
-# A model of Inspect, or one for each model name in the store's files; None means the role, which
-# also answers what names no model.
+# An Inspect model, or one for each model name in the store's files; None means the role, which also
+# answers if no model is named.
 InspectJudge = str | Model | Mapping[str, str | Model] | None
 
 _PROMPT_ROLES = MappingProxyType({"user": ChatMessageUser, "system": ChatMessageSystem})
@@ -75,8 +75,9 @@ _one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
     """Ask the model of a call.
 
-    Returns a reply with a `problem` when none answers. Raises at a limit of Inspect. A store's
-    files never choose the model: an id in them is only compared with the model that the task names.
+    Returns a reply with a `problem` if no model answers. Raises at a limit set in Inspect. A
+    store's files never choose the model: an id in them is only compared with the model that the
+    task names.
     """
     model = _choose_model(str(call.model.get("id", GRADER_ROLE)), judge)
     if isinstance(model, str):
@@ -130,7 +131,7 @@ def _make_config(call: JudgeCall) -> GenerateConfig:
         }
     if "extra" in call.model:
         options["extra_body"] = dict(call.model["extra"])
-    # A further sample is another answer, not the first one again out of a cache.
+    # A further sample must be another answer, not the first one again from a cache.
     return GenerateConfig.model_validate({**options, "cache": False if call.sample else None})
 
 
@@ -148,11 +149,11 @@ def rubric_scorer(
 ) -> Scorer:
     """Grade by the rubric `ref`, or by a sample's own `rubric_ref`.
 
-    The second is in the sample's metadata. The scorer reports the mean and the share of passes.
-    `store` is the folder of the store; a task file's relative path is relative to it. Judges are
-    answered by `judge`, a model of Inspect or a mapping from the names that the store knows models
-    by; without one by the role `grader` (of several its first model); with neither they are
-    unscored. Raises `EvalstoreError` for a rubric that is not there.
+    The latter is in the sample's metadata. The scorer reports the mean and the share of passes.
+    `store` is the folder of the store; a relative path is relative to the task file. Judges are
+    answered by `judge`, an Inspect model or a mapping from the names by which the store knows
+    models; without it, by the role `grader` (if there are several, by its first model); with
+    neither, they are unscored. Raises `EvalstoreError` for a missing rubric.
     """
     return _make_scorer(ref, locate_store(store), judge=judge)
 
@@ -203,7 +204,7 @@ async def _ask_missing(
 
 
 async def _run_alone(function: Callable[_P, _T], *args: _P.args, **_: _P.kwargs) -> _T:
-    """Run a computation in a thread beside the event loop, one at a time.
+    """Run a computation in a thread next to the event loop, one at a time.
 
     Stores and parsers are not thread-safe.
     """

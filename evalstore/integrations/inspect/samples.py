@@ -49,7 +49,7 @@ _MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
 @dataclass(slots=True)
 class RubricCache:
-    """The rubrics of the store at `place`, which is open only while one is loaded.
+    """The rubrics of the store at `place`, which is open only while one is being loaded.
 
     It is not thread-safe.
     """
@@ -60,7 +60,7 @@ class RubricCache:
     def load_rubric(self, ref: str) -> ReleasedRubric:
         """Return the rubric that `ref` names.
 
-        Raises as `Store.open` and `Store.resolve`, and `SchemaError`.
+        Raises like `Store.open` and `Store.resolve`, and `SchemaError`.
         """
         if ref not in self._loaded:
             with open_store(self.place) as used:
@@ -87,7 +87,7 @@ def locate_store(store: OpenedStore | Path | str) -> str:
 
 @contextmanager
 def _add_hints_as_notes() -> Iterator[None]:
-    """Add an error's hint as a note of the exception, because Inspect shows notes."""
+    """Add an error's hint as a note to the exception, because Inspect shows notes."""
     try:
         yield
     except EvalstoreError as error:
@@ -100,7 +100,7 @@ def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDa
     """Return the questions of a dataset as samples.
 
     A sample has the input or the messages, `expected` as its target, and metadata. `rubric_scorer`
-    reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError`
+    reads the metadata back, so that a sample is graded like its question. Raises `EvalstoreError`
     for what cannot be resolved or read, and for a number that is not a float, because Inspect's
     numbers are floats.
     """
@@ -132,9 +132,9 @@ def read_question(state: TaskState, target: Target) -> Question:
 def read_output(state: TaskState) -> Output | None:
     """Return what Inspect's own scorers grade, or else the assistant's last message.
 
-    It is None without both. Inspect's messages record every tool call, so no call is an empty
-    record. Messages that are part of the input are not the model's. `evalstore score` reads a log
-    in the same way.
+    It is None if there is neither. Inspect's messages record every tool call, so no call is an
+    empty record. Messages in the input are not the model's. `evalstore score` reads logs the same
+    way.
     """
     replies = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
     own_replies = [message for message in replies if message.source != "input"]
@@ -229,7 +229,7 @@ def make_score(
     judges: Sequence[UsedArtifact],
     asked: bool,
 ) -> Score:
-    """Return a score as the nearest float, with all that is exact in the metadata.
+    """Return a score as the nearest float, with everything exact in the metadata.
 
     It is never 0 for unscored. `judges` are those that the rubric refers to; `asked` says whether
     one had to be asked about this output.
@@ -273,7 +273,7 @@ def make_unscored(
 def pass_rate() -> Metric:
     """Share of the scored outputs that pass.
 
-    Each epoch counts apart: a mean of epochs has no verdict.
+    Each epoch counts separately: a mean of epochs has no verdict.
     """
 
     def share(scores: list[SampleScore]) -> float:
@@ -291,9 +291,9 @@ def _check_details(check: CheckResult) -> dict[str, Any]:
 
 
 def _write_plain(value: object) -> str | list[str] | None:
-    """Return a field of a check's result as JSON has it.
+    """Return a field of a check's result as in JSON.
 
-    Digests are a list, and all else is its text.
+    Digests are a list, and everything else is its text.
     """
     if isinstance(value, tuple):
         return [str(item) for item in value]
@@ -303,7 +303,7 @@ def _write_plain(value: object) -> str | list[str] | None:
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:
     """Return Inspect's word for why there is no score.
 
-    It has none for an output with nothing to grade.
+    Inspect has none for an output with nothing to grade.
     """
     if not has_failed_check(result.checks):
         return "missing"
