@@ -48,7 +48,7 @@ __all__ = [
     "migrate_paths",
 ]
 
-# The merge driver, which git starts for every file that both sides changed, needs none of them.
+# The merge driver, which git starts for every file that both sides changed, needs none of these.
 __getattr__ = import_lazily(
     __name__,
     {

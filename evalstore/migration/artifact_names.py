@@ -1,7 +1,4 @@
-"""Spells the names of a migration.
-
-These are slugs, unique labels, ids that are used already, and paths of runs.
-"""
+"""Spells the names in a migration: slugs, unique labels, used ids, and paths of runs."""
 
 from __future__ import annotations
 
@@ -29,14 +26,14 @@ from evalstore.runs.run_names import (
 _HEX = 6
 _CHECK_ID = 56  # characters: within an id, this leaves room for a number
 _NAME_WORDS = 5
-_BY_CHECK = frozenset({"required", "weights"})  # keys of a rubric's scoring that name its checks
+_BY_CHECK = frozenset({"required", "weights"})  # keys in a rubric's scoring that name its checks
 REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
 def make_slug(text: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, joined by `_`.
 
-    It is empty when the text has none.
+    It is empty if the text has none.
     """
     # Leaves room for a digest or a number within an id.
     return _make_long_slug(text)[:48].strip("_")
@@ -60,7 +57,7 @@ def shorten_slug(text: str, limit: int) -> str:
 
 
 def make_tag(text: str) -> str:
-    """Return six hex digits that tell texts apart."""
+    """Return six hex digits that distinguish texts."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HEX]
 
 
@@ -75,7 +72,7 @@ class UniqueLabels:
     """Unique labels for the cases of one source.
 
     A repeated label gets the next free number (`name_2`). `used` starts with the ids of all cases,
-    so that no numbered label takes the id of a later case. Numbers that were tried are not tried
+    so that no numbered label takes the id of a later case. Numbers already tried are not tried
     again, which keeps very common labels linear.
     """
 
@@ -111,14 +108,14 @@ class UniqueLabels:
 
 
 def make_id(name: str) -> str:
-    """Return a name as a valid id: unchanged where it is one, else with the prefix `n_`."""
+    """Return a name as a valid id: unchanged if it is one, else with the prefix `n_`."""
     return name if is_id(name) else f"n_{name}"
 
 
 def make_check_id(names: Iterable[Any]) -> str:
-    """Return an id from the first of several names that can give one.
+    """Return an id from the first of several names that yields one.
 
-    That name is an id, or has letters or digits to make one of.
+    Such a name is an id, or has letters or digits to make one from.
     """
     words = [name for name in names if isinstance(name, str)]
     word = next(filter(make_slug, words))
@@ -133,7 +130,7 @@ def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
     candidates = list(names)
     wanted = [make_check_id(words) for words in candidates]
     labels, ids = UniqueLabels(), dict[int, str]()
-    # Exact names first: what is only spelled alike gets the number.
+    # Exact names first: names that only become equal when spelled as ids get the number.
     for place in sorted(
         range(len(wanted)), key=lambda place: wanted[place] != candidates[place][0]
     ):
@@ -177,7 +174,7 @@ def _rename_check(check: Any, names: Mapping[str, str]) -> Any:
 
 
 class _NameRecord(NamedTuple):
-    """The digest of what a name stands for, and the source file that brought it.
+    """The digest of what has a name, and the source file that brought it.
 
     The digest is empty for an artifact.
     """
@@ -196,7 +193,7 @@ class ArtifactNames:
     records: ChainMap[str, _NameRecord] = field(default_factory=ChainMap)
 
     def start_trial(self) -> ArtifactNames:
-        """Return names whose additions stay apart until `merge_trial`.
+        """Return names whose additions are kept apart until `merge_trial`.
 
         They are for a source that may still be refused.
         """
@@ -208,7 +205,7 @@ class ArtifactNames:
         self.records.update(trial.records.maps[0])
 
     def claim_id(self, name: str, file: str) -> bool:
-        """Mark the artifact `<kind>/<id>` as used by a source; False where it is used already."""
+        """Mark the artifact `<kind>/<id>` as used by a source; False if it is already used."""
         return self.records.setdefault(name, _NameRecord("", file)).file == file
 
     def is_used(self, name: str) -> bool:
@@ -218,8 +215,8 @@ class ArtifactNames:
     def claim_run_path(self, file: str, sha256: str) -> str:
         """Return the path below `runs/` that stores a source unchanged.
 
-        Names that differ only in capitals are escaped, for file systems that ignore case. Raises
-        `RefusedError` where another source of the same name is stored already.
+        Names that differ only in case are escaped, for file systems that ignore case. Raises
+        `RefusedError` if another source of the same name is already stored.
         """
         path = file if STORED_PATH.fullmatch(file) else self._spell_run_path(file)
         if self.records.setdefault(f"/{path}", _NameRecord(sha256, file)).content != sha256:

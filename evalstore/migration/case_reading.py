@@ -1,4 +1,4 @@
-"""What several readers do alike: walk over rows, collect a case's checks, draft their rubric."""
+"""What several readers share: walking rows, collecting a case's checks, drafting its rubric."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNSCORED = (
 
 
 class CaseList(NamedTuple):
-    """The list of a file's cases, with its key and its pointer, and the table of its dialect."""
+    """A file's list of cases, with its key and its pointer, and the table of its dialect."""
 
     table: FormatTable
     key: str
@@ -46,7 +46,7 @@ class CaseList(NamedTuple):
 
 
 def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extraction:
-    """Return a file's list of cases; the extraction that refuses it, where it is none or a tie."""
+    """Return a file's list of cases; if there is none, or a tie, the extraction that refuses it."""
     root = legacy.document.value
     key = find_list(root, table) or ""
     at, rows = (split_path(root, key), get_path(root, key)) if key else ((), root)
@@ -66,7 +66,7 @@ def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extractio
 
 
 class RowLabel(NamedTuple):
-    """What a row calls itself, why it is refused (empty: it is not), and remarks on its label."""
+    """The name of a row, why it is refused (empty: it is not), and remarks on its label."""
 
     text: str = ""
     problem: str = ""
@@ -88,7 +88,7 @@ def read_rows(
     label_row: Callable[[Any, int], RowLabel],
     read_row: Callable[[CaseRow], LegacyCase],
 ) -> tuple[LegacyCase, ...]:
-    """Return the case of each row of the list at a pointer.
+    """Return the case of each row in the list at a pointer.
 
     `label_row` takes a row and its place, from 1; `read_row` raises `LoadError` for a row that is
     refused.
@@ -110,7 +110,7 @@ def read_rows(
 
 
 def refuse_unscored(extraction: Extraction) -> Extraction:
-    """Return an extraction; it refuses a suite as a whole of which nothing is graded."""
+    """Return an extraction, refusing the whole suite if nothing in it is graded."""
     why = next((case.why_unscored for case in extraction.cases if case.why_unscored), "")
     is_graded = any(not case.why_unscored for case in extraction.usable_cases)
     if is_graded or not why:
@@ -129,8 +129,8 @@ def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = No
 class CaseChecks:
     """The checks of one case by id, and their weights.
 
-    Parts that no check expresses are there with their notes. `losses` are reasons why its score can
-    differ from the legacy grader's, `remarks` move no score.
+    Parts that no check can express are included with their notes. `losses` are reasons why its
+    score can differ from the legacy grader's; `remarks` move no score.
     """
 
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -174,7 +174,7 @@ def draft_case_rubric(
 
 
 def draft_rubric(value: dict[str, Any], name: str, pointer: Pointer = ()) -> ArtifactDraft:
-    """Return the draft of a rubric, whose id is that of its content."""
+    """Return the draft of a rubric whose id comes from its content."""
     return ArtifactDraft(
         Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=name
     )

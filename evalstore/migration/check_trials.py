@@ -1,4 +1,4 @@
-"""Runs every migrated check once, on its own question: what cannot be run is no migrated grader."""
+"""Runs every migrated check once, on its own question: a check that cannot run does not migrate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRIAL = Sample(Output("Some text."))
 
 
 def try_checks(case: LegacyCase) -> LegacyCase:
-    """Return a case that is lossy where one of its checks cannot be run, whatever the output is."""
+    """Return a case, marked lossy if one of its checks cannot be run, whatever the output is."""
     if case.rubric is None or case.rubric.kind is not Kind.RUBRIC:
         return case
     if case.outcome is MigrationOutcome.REFUSED:
@@ -50,7 +50,7 @@ def _list_failures(rubric: Mapping[str, Any], question: Mapping[str, Any]) -> It
         else None
     )
     for check in checks:
-        # Judges answer only where somebody asks them, and other rubrics are tried where they are
+        # Judges answer only if somebody asks them, and other rubrics are tried where they are
         # written.
         asks = any(find_check_pins((), dict(check.params)))
         if not asks and (problem := _try_check(check, replace(_TRIAL, question=row))):

@@ -1,6 +1,6 @@
 """Builds the dataset of one source.
 
-It has the questions with their rubrics, and what they do not say of the source.
+It has the questions with their rubrics, and whatever else the source contains.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from evalstore.migration.table import FormatTable
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """One source with its table, what its reader extracted, and the companion files read with it.
+    """One source with its table, its extraction, and the companion files read with it.
 
-    `refs` are the rubrics of the store that questions refer to, by the reference that the source
-    states.
+    `refs` are the store's rubrics that questions refer to, by the reference in the source.
     """
 
     extraction: Extraction
@@ -40,7 +39,7 @@ class SourceContext:
 
 
 def read_stated_ref(case: LegacyCase) -> str:
-    """Return the reference that a question has of its own; empty for none."""
+    """Return the reference that a question itself states; empty if none."""
     ref = case.question.get("rubric_ref")
     return ref if isinstance(ref, str) else ""
 
@@ -54,8 +53,8 @@ def build_dataset(
 ) -> ArtifactDraft:
     """Return the dataset: its head, and its questions with their rubrics.
 
-    It also has the remainder of the file. `former` are the ids that questions had before, by those
-    of now.
+    It also has the remainder of the file. `former` are the ids that questions had before, by their
+    present ones.
     """
     rows: list[dict[str, Any]] = []
     for case, rubric, share in zip(context.extraction.usable_cases, rubrics, shares, strict=True):
@@ -73,7 +72,7 @@ def build_dataset(
 
 
 def _find_remainder(context: SourceContext, head: ArtifactDraft) -> dict[str, Any]:
-    """Return the `x_source` of a dataset; the cases are held by its questions and `x_unmapped`."""
+    """Return the `x_source` of a dataset; the cases are in its questions and `x_unmapped`."""
     if context.extraction.is_run:
         return {}
     if source := head.value.get("x_source"):
@@ -84,7 +83,7 @@ def _find_remainder(context: SourceContext, head: ArtifactDraft) -> dict[str, An
 
 
 def _list_unmapped(context: SourceContext) -> Iterator[dict[str, Any]]:
-    """Yield what no question holds: cases that are set aside, and broken lines."""
+    """Yield what no question contains: cases that are set aside, and broken lines."""
     for case in context.extraction.cases:
         if case.is_set_aside:
             reason, value = "; ".join(case.reasons), encode_value(case.raw)
@@ -94,13 +93,13 @@ def _list_unmapped(context: SourceContext) -> Iterator[dict[str, Any]]:
 
 
 def build_restorable(main: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
-    """Return what stands for a source as a restorer of its format reads it."""
+    """Return the artifact of a source as a restorer of its format reads it."""
     origin = {"format": context.table.format, "dialect": context.extraction.dialect}
     return {**main.value, "x_source": origin | main.value.get("x_source", {})}
 
 
 def fold_companions(context: SourceContext) -> dict[str, Any]:
-    """Return what the `x_source` of a suite has of its companion files: what no question says."""
+    """Return what the `x_source` of a suite keeps of companion files: what no question contains."""
     remainders: dict[str, Any] = {}
     for path, document in context.companions.items():
         own = [case for case in context.extraction.cases if case.document is document]
@@ -130,8 +129,8 @@ def _build_row(
             parts = fill_rubric(rubric.value, values) if rubric else {}
             source |= {"kept": fold_value(source["kept"], {**parts, "question": fields})}
     if stated := read_stated_ref(case):
-        # The source pins a version itself: what it pinned is noted, as a release may move the pin
-        # here, and its rubric may have another id here.
+        # The source itself pins a version: what it pinned is noted, because a release may move the
+        # pin here, and its rubric may have another id here.
         ref = context.refs.get(stated, stated)
         source |= {
             "pin": stated,

@@ -1,7 +1,7 @@
 """Detects the format of a document by its content: signs for and against, weighed over all cases.
 
-The file name never counts. A case speaks for a format or against it by its surest sign, and a sign
-at the root speaks for every case, so that one odd case turns no file into another format.
+The file name never counts. A case counts for or against a format by its strongest sign, and a sign
+at the root counts for every case, so one odd case does not turn a file into another format.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from evalstore.migration.table import (
 from evalstore.runs.formats import find_value_format
 
 SURE = 0.5
-_HEAD = 100  # rows that tell the format of a file of rows, however many follow
-# Of what the signs of two formats weigh: closer ones are for the user to decide.
+_HEAD = 100  # rows that determine the format of a file of rows, however many follow
+# As a share of the weight of both formats' signs: closer ones are left for the user to decide.
 MARGIN = Fraction(1, 5)
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
 _LISTLESS = "nothing in it can be the cases of {}: it has no {}"
@@ -58,10 +58,10 @@ class SignCount:
 
 @dataclass(frozen=True, slots=True)
 class FormatWeight:
-    """How much of a file speaks for a format: its `weight`, from -1 to 1, and its signs.
+    """How strongly a file speaks for a format: its `weight`, from -1 to 1, and its signs.
 
-    The strongest sign comes first. `mass` is what its signs weigh whether they speak for it or
-    against it. `confidence` is how sure they are, from 0 to 1, over those cases that speak at all.
+    The strongest sign comes first. `mass` is the weight of its signs, whether for or against it.
+    `confidence` is how sure they are, from 0 to 1, over the cases that have any.
     """
 
     table: FormatTable
@@ -83,7 +83,7 @@ class FormatWeight:
     def compute_margin(self, other: FormatWeight) -> Fraction:
         """Return by how much it outweighs another format.
 
-        It is a share of what the signs of both weigh.
+        It is a share of the weight of both formats' signs.
         """
         mass = self.mass + other.mass
         return (self.weight - other.weight) / mass if mass else Fraction(0)
@@ -98,8 +98,8 @@ class FormatWeight:
 class FormatMatch:
     """A detected format, or the shape of a file that is something else, or neither.
 
-    `weights` are all formats with a sign for them, the heaviest first; `also` are those that weigh
-    about as much as the best. Where one of these is another format, there is no `table`, and the
+    `weights` are all formats with a sign for them, heaviest first; `also` are those that weigh
+    about as much as the best. If one of these is another format, there is no `table`, and the
     reason asks for --from.
     """
 
@@ -124,7 +124,7 @@ class FormatMatch:
     def margin(self) -> Fraction | None:
         """By how much the heaviest format outweighs the next, as a share of their signs.
 
-        It is None without a next one.
+        None if there is no next one.
         """
         return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
@@ -160,9 +160,9 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
 
 
 def detect_file(path: Path) -> FormatMatch:
-    """Return the format of a file, of rows by the first of them.
+    """Return the format of a file; for rows, according to the first of them.
 
-    Raises `LoadError` where it cannot be read.
+    Raises `LoadError` if it cannot be read.
     """
     data = read_user_file(path, LARGE_FILE)
     if path.suffix.lower() in {".jsonl", ".ndjson"}:
@@ -173,9 +173,9 @@ def detect_file(path: Path) -> FormatMatch:
 def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatch:
     """Return the match of a file with the format that the user says it has.
 
-    It does not matter what else the file looks like. In a folder only a file with some sign of the
-    format is taken, and none that is the result of a run: `is_named` says that the user named the
-    file itself.
+    What else the file looks like does not matter. In a folder, only a file with some sign of the
+    format is taken, but not the results of a run: `is_named` says that the user named the file
+    itself.
     """
     if _has_own_source(value) and not is_named:
         return OWN_MATCH
@@ -198,7 +198,7 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
 def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
     """Yield the foreign shapes of a document.
 
-    They are results, then neighbours of a suite, then other tools' files.
+    Results come first, then neighbours of a suite, then other tools' files.
     """
     results = find_value_format(value)
     if results and not results.migrates:
@@ -212,7 +212,7 @@ def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignS
 def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -> int | None:
     """Return how many cases a file has that no format takes.
 
-    It is None if the file is no suite, or has no list.
+    Returns None if the file is not a suite, or has no list.
     """
     if match.shape and not match.shape.has_cases:
         return None
@@ -223,14 +223,14 @@ def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -
 
 
 def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
-    """Return the weights of the tables that a document has a list and a sign of.
+    """Return the weights of the tables for which a document has a list and a sign.
 
     The heaviest comes first.
     """
     listed = [(table, key) for table in tables if (key := find_list(value, table)) is not None]
     cases = {key: _list_items(value, key) for _, key in listed}
-    # Lists of one file weigh by their length: a single case beside twenty others makes no other
-    # format.
+    # Lists in one file weigh by their length: a single case next to twenty others does not make
+    # another format.
     total = max(map(len, cases.values()), default=0)
     weights = [_weigh_table(value, table, cases[key], total) for table, key in listed]
     shown = [one for one in weights if any(not count.is_against for count in one.signs)]
@@ -245,7 +245,7 @@ def _runs_alone(value: Any, table: FormatTable) -> bool:
 def find_list(value: Any, table: FormatTable) -> str | None:
     """Return the path of the first of a table's lists that a document has.
 
-    It is None where it has none.
+    Returns None if it has none.
     """
     return next((key for key in table.lists if _has_list(value, key)), None)
 
@@ -257,15 +257,13 @@ def _weigh_table(
     root_signs = {sign for sign in signs if sign.at == "root"} if isinstance(root, dict) else ()
     at_root = {sign for sign in root_signs if _is_sign_of(root, sign)}
     in_case = [sign for sign in signs if sign.at == "case"]
-    # Cases with the same signs weigh alike. A file with an empty list, or with no list, has its
-    # root alone.
+    # Cases with the same signs weigh the same. A file with an empty list, or with no list, has only
+    # its root.
     alike = Counter(
         tuple(sign for sign in in_case if _is_sign_of(case, sign)) for case in cases or [{}]
     )
     shown = Counter({sign: len(cases) for sign in signs if sign in at_root})
-    tally = Counter[
-        tuple[float, float]
-    ]()  # cases by what speaks for the format in them, and against it
+    tally = Counter[tuple[float, float]]()  # cases by their evidence for and against the format
     for found, number in alike.items():
         shown.update(dict.fromkeys(found, number))
         present = at_root.union(found)
@@ -307,8 +305,7 @@ def _describe_rivals(*rivals: FormatWeight) -> str:
 def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
     """Return the variant of a table whose signs most cases show, else the table itself.
 
-    Where about as many cases speak for the one as for the other, it is a sentence with both
-    reasons.
+    If about as many cases show one as the other, return a sentence with both reasons.
     """
     for variant in table.variants:
         cases = next(
@@ -317,12 +314,12 @@ def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
         signs = [sign for sign in variant.signs if sign.at == "case"]
         others = [case for case in cases if not any(_is_sign_of(case, sign) for sign in signs)]
         shown = len(cases) - len(others)
-        # Keys that only the table's own grader reads speak against its variant.
+        # Keys that only the table's own grader reads count against its variant.
         foreign = {row.key for row in table.checks} - {row.key for row in variant.checks}
         against = sum(any(case.get(key) for key in foreign) for case in others)
         if (
             abs(shown - against) <= 0.25 * len(cases) and shown and against
-        ):  # closer, and signs decide nothing
+        ):  # closer than that, signs decide nothing
             return _describe_tie(variant, table, (shown, against, len(cases)), sorted(foreign))
         if shown * 2 > len(cases) and shown > against:
             return variant
@@ -366,7 +363,7 @@ def _has_sign(root: dict[str, Any], cases: Sequence[dict[str, Any]], sign: Forma
 
 
 def _list_checks(holders: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the checks of cases and of their root; one that is a text alone is a criterion."""
+    """Yield the checks of cases and of their root; one that is only a text is a criterion."""
     for holder in holders:
         items = holder.get("assert")
         for item in items if isinstance(items, list) else ():
@@ -386,14 +383,15 @@ def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
 
 
 def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
-    # A shape that describes a list applies only where the file has none of the format's own lists.
+    # A shape that describes a list applies only if the file has none of the format's own lists.
     if shape.holder not in {None, *lists} and any(_has_list(value, key) for key in lists):
-        return False  # the file has cases of this format: the foreign list only stands beside them
+        return False  # the file has cases of this format: the foreign list is merely next to them
     root = value if isinstance(value, dict) else {}
     has_keys = shape.root <= root.keys() and shape.none_of.isdisjoint(root)
     if not has_keys or any(keys.isdisjoint(root) for keys in shape.any_of):
         return False
-    # Most items must have the shape: a single odd one makes no other file of a suite.
+    # Most items must have the shape: a single odd one does not turn a suite into another kind of
+    # file.
     items = _list_items(value, shape.holder) if shape.holder is not None else []
     if shape.holder is not None and sum(_fits_shape(item, shape) for item in items) * 2 <= len(
         items
@@ -401,7 +399,7 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
         return False
     if not shape.camel_case and not shape.unless:
         return True
-    # Evidence for the format outweighs the shape, whichever of its lists it stands in.
+    # Evidence for the format outweighs the shape, whichever list it is in.
     cases = [case for key in lists for case in _list_items(value, key)]
     is_format = any(_has_sign(root, cases, sign) for sign in shape.unless)
     return not is_format and (not shape.camel_case or _has_camel_case(root, cases))

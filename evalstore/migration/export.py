@@ -52,8 +52,8 @@ _MAPPED_KEYS = frozenset(
 )
 _UNGRADED = "it has no rubric; there, any answer that is not empty passes"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
-# Exceptions that artifacts cause which were edited by hand against the schema: a list in the place
-# of a text, a missing key, an invalid pointer, a file from which the reader extracts nothing.
+# Exceptions caused by artifacts that were edited by hand against the schema: a list in the place of
+# a text, a missing key, an invalid pointer, a file from which the reader extracts nothing.
 _MALFORMED = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
@@ -67,19 +67,20 @@ def export(
     """Export datasets with their rubrics to the legacy format they came from, equal as data.
 
     Args:
-        refs: References to datasets, or paths of runs; none: all on disk that came from the format.
+        refs: References to datasets, or paths of runs; by default all on disk that came from the
+            format.
         to: The format.
         store: The folder of the store.
         out: The folder to write to, under the original names; a file that differs is never
             overwritten. None writes nothing.
 
     Returns:
-        The files, each `.file`, `.ref` and `.text`; in `.refused` those that cannot be exported,
-        as the format cannot express a rubric that was edited, each with its `.reason`.
+        The files, each with `.file`, `.ref` and `.text`; `.refused` has those that cannot be
+        exported because the format cannot express an edited rubric, each with its `.reason`.
 
     Raises:
         RefError: No dataset here came from the format, or there is no such artifact.
-        RefusedError: A file of `out` differs.
+        RefusedError: A file in `out` differs.
 
     Examples:
         >>> try:
@@ -108,9 +109,9 @@ def export(
 def _export_datasets(
     names: Iterable[str], table: FormatTable, artifacts: ArtifactSource
 ) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
-    """Return the files of all datasets that can be given back, and the others.
+    """Return the files of all datasets that can be exported, and the others.
 
-    Raises what keeps a dataset itself from being read.
+    Raises whatever keeps a dataset itself from being read.
     """
     refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(
         table.format
@@ -167,7 +168,7 @@ def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> li
 
 
 def _list_pins_behind(ref: Ref, artifacts: ArtifactSource) -> Iterator[PinBehind]:
-    """Yield a dataset's pins to rubrics that have moved on since: it is given back as it was."""
+    """Yield a dataset's pins to rubrics that have moved on since: it is exported as it was."""
     main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (None, [])
     for text in dict.fromkeys(question.rubric_ref for question in questions if question.rubric_ref):
         with suppress(EvalstoreError):
@@ -192,10 +193,10 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     rubrics = {text: artifacts.load_artifact(parse_ref(text)).value for text in refs}
     main = dataset.value | {"questions": [question.row for question in questions]}
     text = render_legacy(restore_files(main, rubrics, table)[""], ".json")
-    # Keys that the dataset gained since, and that the format has no place for, are named in the
+    # Keys that the dataset has gained since, and that the format has no place for, are named in the
     # result.
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
-    # What a rubric takes from a question was given back as its check.
+    # What a rubric takes from a question was exported as its check.
     taken = list_value_keys(rubrics.values())
     for question in questions:
         lost = [key for key in _list_lost_keys(question.row) if key not in taken]
@@ -211,7 +212,7 @@ def _export_remainder(
 ) -> list[ExportedFile]:
     """Restore a source from what its artifacts pin.
 
-    Files that a migration edited since are restored from themselves.
+    Files that a migration has edited since are restored from themselves.
     """
     try:
         return _restore_source(ref, table, artifacts, artifacts.load_artifact)
@@ -245,7 +246,7 @@ def _restore_source(
     whole = fill_rows(
         main.value | ({"questions": [question.row for question in questions]} if questions else {})
     )
-    # A rubric of another source need not be here.
+    # A rubric from another source need not be here.
     rows = whole.get("questions", ())
     # A case is restored from its rubric, too, whose values may be in its question.
     asks = bool("share" in source or table.prompts or table.judges)
@@ -254,7 +255,7 @@ def _restore_source(
     rubrics = {ref: load(parse_ref(ref)).value for ref in refs}
     restored = restore_files(whole, rubrics, table)
     text = render_legacy(restored.pop(""), source["file"])
-    # The rendered text is parsed and extracted again: what counts is what a migration of it would
+    # The rendered text is parsed and extracted again: what matters is what a migration of it would
     # give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
@@ -358,7 +359,7 @@ def _export_runs(
 ) -> tuple[ExportedFile, ...]:
     """Return stored runs byte by byte: the named ones, by path or artifact, else all below `runs/`.
 
-    A path names a run: its aggregate and its rows are given back together.
+    A path names a run: its aggregate and its rows are exported together.
 
     A run is a record: later edits of the questions that came from it do not change it.
     """
@@ -397,7 +398,7 @@ def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> 
 
 def _export_run(root: Path, path: str) -> ExportedFile:
     file = decode_path(path)
-    # The path comes from a file name of the repository, which may be crafted to leave the output
+    # The path comes from a file name in the repository, which may be crafted to leave the output
     # folder.
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(

@@ -21,11 +21,11 @@ VERSION = "1.0.0"
 class ArtifactDraft:
     """An artifact without its `x_source`.
 
-    `id` tells the drafts of one source apart; the plan gives the final one. `name` is what the
-    final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
-    judge asks. `is_common` says that it stands in the table of the format, and is one for all
-    suites; `is_shape`, that its values are those of the questions. `facts` compare a judge with
-    that of the legacy grader.
+    `id` distinguishes the drafts of one source; the plan assigns the final one. `name` is what the
+    final id may be made from: the name that a suite gives itself, or a few words on what a rubric
+    or judge asks. `is_common` says that it is in the table of the format, and the same for all
+    suites; `is_shape`, that its values are those of the questions. `facts` compare a judge with the
+    legacy grader's.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class ArtifactDraft:
 
 
 def make_judge_draft(judge: Mapping[str, Any], facts: JudgeFacts = OUR_JUDGE) -> ArtifactDraft:
-    """Return the draft of a judge of a table."""
+    """Return the draft of a judge in a table."""
     value = {key: item for key, item in judge.items() if key != "id"}
     return ArtifactDraft(Kind.JUDGE, judge["id"], value, facts=facts, is_common=True)
 
@@ -54,9 +54,9 @@ def make_judge_draft(judge: Mapping[str, Any], facts: JudgeFacts = OUR_JUDGE) ->
 class JudgePrompts:
     """The judges that ask in the program's own words, by their id in the table.
 
-    Where there are none, it says why. `problems` says so of single judges and `problem` of all
-    others, each a clause behind "as". `frame` has the texts of a prompt that the reader puts
-    together as the program does.
+    If there are none, it says why. `problems` says so for single judges and `problem` for all
+    others, each as a clause after "as". `frame` has the texts of a prompt that the reader assembles
+    like the program.
     """
 
     judges: Mapping[str, ArtifactDraft] = field(default_factory=dict)
@@ -65,11 +65,11 @@ class JudgePrompts:
     frame: PromptFrame | None = None
 
     def draft_judge(self, judge: Mapping[str, Any]) -> ArtifactDraft:
-        """Return the draft of a judge of a table, in the program's words where they are known."""
+        """Return the draft of a judge in a table, in the program's words if they are known."""
         return self.judges.get(judge["id"]) or make_judge_draft(judge)
 
     def put_words(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return a draft in the program's words; else one that says why it is evalstore's own."""
+        """Return a draft in the program's words, or one that says why the words are evalstore's."""
         if draft.is_common and draft.id in self.judges:
             return self.judges[draft.id]
         why = self.problems.get(draft.id, self.problem)
@@ -86,11 +86,11 @@ class LegacySource:
     """One source file: its document, and access to its companion files.
 
     `file` is relative and the same on every machine. `read_companion` reads a file by its path
-    relative to this one, or with a leading / relative to the folder that the user named; None for a
-    URL, a missing file, and outside of that folder. Companions that were read are part of the
+    relative to this one, or, with a leading /, relative to the folder that the user named; None for
+    a URL, a missing file, and outside that folder. Companions that were read are part of the
     remainder. `list_companions` returns the paths that a pattern names. `dialect` is the user's
-    choice. `broken_lines` are lines of JSON Lines that the
-    document lacks. `prompts` are the judges that ask in the program's own words.
+    choice. `broken_lines` are lines of JSON Lines that the document lacks. `prompts` are the judges
+    that ask in the program's own words.
     """
 
     document: Document
@@ -105,12 +105,12 @@ class LegacySource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationNote:
-    """A part of a source with an outcome of its own.
+    """A part of a source with a separate outcome.
 
     It may be a check without a kind, or a key that nobody reads. `question` is the id of the
-    question that stands for it. `in_run` says that the stored run holds it. `document` is the
-    companion file that the pointer refers to, where it is not the file of the case. `cases` is how
-    many it stands for, where these are several.
+    question that has it. `in_run` says that the stored run has it. `document` is the companion file
+    that the pointer refers to, if it is not the file of the case. `cases` is how many cases it
+    represents, if several.
     """
 
     pointer: Pointer
@@ -129,7 +129,7 @@ def make_entry(
     *reasons: str,
     cases: int | None = None,
 ) -> MigrationEntry:
-    """Return an entry about a place that became no artifact; `cases` is how many it stands for."""
+    """Return an entry about a place that became no artifact; `cases` is how many it represents."""
     remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
     line, place = document.locate(pointer).line, format_json_pointer(pointer)
     return MigrationEntry(
@@ -141,12 +141,12 @@ def make_entry(
 class LegacyCase:
     """One extracted case: its question and its rubric; a case that is set aside has neither.
 
-    `rubric` is a draft; a question that pins a rubric of another file has the reference itself.
-    `raw` is the case as the file has it. `outcome` is that of the case itself, with `reasons` for
-    it; `remarks` say what changes no verdict, `notes` are on its parts. `unseen` are inputs that
-    the legacy grader shows its judge and no template here does. `document` is the companion file
-    that the pointer refers to, where it is not the source. `why_unscored` says why all that grades
-    it is set aside; empty where something is not.
+    `rubric` is a draft; a question that pins a rubric in another file has the reference itself.
+    `raw` is the case as in the file. `outcome` is that of the case itself, with `reasons` for it;
+    `remarks` say what changes no verdict, `notes` are about its parts. `unseen` are inputs that the
+    legacy grader shows its judge and no template here does. `document` is the companion file that
+    the pointer refers to, if it is not the source. `why_unscored` says why everything that grades
+    it is set aside; empty if something is not.
     """
 
     pointer: Pointer
@@ -163,7 +163,7 @@ class LegacyCase:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that there is to say of it: why it has its outcome, then the rest."""
+        """Everything there is to say about it: why it has its outcome, then the rest."""
         return (*self.reasons, *self.remarks)
 
     @property
@@ -176,11 +176,11 @@ class LegacyCase:
 class Extraction:
     """What a reader extracts from one file: its dialect, the head of a dataset, and its cases.
 
-    Without a dataset the cases are rubrics without a question, and the first rubric stores the
+    Without a dataset, the cases are rubrics without a question, and the first rubric stores the
     remainder of the file. `drafts` are judges and inner rubrics, each before the drafts that refer
     to it. A head or a question with its own `x_source` is restored by its reader; for all others
-    the remainder is stored. `is_run`: the store keeps the file unchanged as a run, so that no
-    remainder is needed.
+    the remainder is stored. `is_run`: the store keeps the file unchanged as a run, so no remainder
+    is needed.
     """
 
     dialect: str
@@ -192,9 +192,9 @@ class Extraction:
 
     @property
     def name(self) -> str:
-        """The name that the suite gives itself, or empty for none.
+        """The name that the suite gives itself, or empty.
 
-        A file of runs has none: it is called by its file.
+        A file of runs has none and is named after its file.
         """
         main = self.dataset or next(
             (case.rubric for case in self.usable_cases if case.rubric), None
@@ -208,7 +208,7 @@ class Extraction:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing of it is kept: it is refused as a whole, or has no case that is not."""
+        """Whether nothing of it is kept: all of it is refused, or every case is."""
         outcomes = {part.outcome for part in self.notes} | {case.outcome for case in self.cases}
         return not self.is_run and not self.usable_cases and MigrationOutcome.REFUSED in outcomes
 
@@ -216,7 +216,7 @@ class Extraction:
 def find_companion_files(
     extraction: Extraction, companions: Mapping[str, Document], file: str
 ) -> dict[str, str]:
-    """Return the companion files that hold cases of a source, each with its path in the source.
+    """Return the companion files that contain cases of a source, each with its path in the source.
 
     Paths that begin with / are left out: they start at the folder that the user named, which is
     known only while sources are read.

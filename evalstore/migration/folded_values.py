@@ -1,4 +1,4 @@
-"""Folds the parts of a remainder that a rubric holds into references to them, and restores them."""
+"""Replaces parts of a remainder that a rubric contains by references, and restores them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from evalstore.migration.remainder import ALIKE, AT, EACH, WITHOUT, convert_item
 from evalstore.model import is_cosmetic
 
 QUESTION = "/question"
-_LEAST = 40  # characters: a reference is no shorter
+_LEAST = 40  # characters: a reference is not shorter
 
 
 def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
-    """Return an encoded value with references to the parts that a rubric's checks or scoring hold.
+    """Return an encoded value with references to parts in a rubric's checks or scoring.
 
-    `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in
+    `{x_at: pointer}` is the part at that pointer, with further keys next to it and without those in
     `x_without`; `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key:
     list}}` is a list of mappings with the same keys; in place of such a list, `{x_at: /checks/*/…}`
-    has the number of the check as it comes. Below `question` the rubric may have the question that
-    it grades. Cosmetic keys are never referred to: people edit them.
+    has the number of the check in order. Below `question` the rubric may have the question that it
+    grades. Cosmetic keys are never referred to, because people edit them.
     """
     parts = {
         write_canonical(part): pointer for pointer, part in reversed(list(_list_parts(rubric)))
@@ -29,9 +29,9 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
 
 
 def _gather_columns(value: Any) -> Any:
-    """Return a folded value whose lists of like mappings are lists by key.
+    """Return a folded value in which lists of similar mappings become lists by key.
 
-    Each mapping of such a list refers to one check.
+    Each mapping in such a list refers to one check.
     """
     items = convert_items(value, _gather_columns)
     if not isinstance(items, list):
@@ -41,12 +41,12 @@ def _gather_columns(value: Any) -> Any:
         return items
     columns = {key: _name_column([item[key] for item in items]) for key in keys}
     is_named = {isinstance(column, dict) for column in columns.values()}
-    # Where all columns are references, none tells how many there are.
+    # If all columns are references, none shows how many there are.
     return {ALIKE: columns} if is_named == {True, False} else items
 
 
 def _name_column(column: list[Any]) -> Any:
-    """Return the reference that stands for a whole column, else the column.
+    """Return the reference for a whole column, else the column.
 
     The column's references are to one part of each check.
     """
@@ -67,7 +67,7 @@ def _number_pointers(pattern: str, count: int) -> list[str]:
 
 
 def expand_columns(value: Any) -> Any:
-    """Return a folded value as it is without `x_alike`."""
+    """Return a folded value without `x_alike`."""
     if not isinstance(value, dict) or value.keys() != {ALIKE}:
         return convert_items(value, expand_columns)
     columns = {key: expand_columns(item) for key, item in value[ALIKE].items()}
@@ -79,9 +79,9 @@ def expand_columns(value: Any) -> Any:
 
 
 def restore_parts(value: Any, rubric: Mapping[str, Any]) -> Any:
-    """Return the value of which `fold_value` made this one.
+    """Return the value from which `fold_value` made this one.
 
-    Raises `LookupError` where the rubric lacks a part.
+    Raises `LookupError` if the rubric lacks a part.
     """
     return _restore(expand_columns(value), rubric)
 
@@ -125,14 +125,14 @@ def _fold(value: Any, rubric: Mapping[str, Any], parts: Mapping[str, str]) -> An
 
 
 def _fold_list(value: list[Any], rubric: Mapping[str, Any]) -> Any:
-    """Return a reference to the parts of all checks that make a list; None where there is none."""
+    """Return a reference to the parts of all checks that form a list; None if there is none."""
     checks = rubric.get("checks", [])
     suffixes = [pointer.split("/") for pointer, _ in _list_parts({"checks": checks[:1]})]
     # Only what is below a check.
     for _, _, _, *rest in (steps for steps in suffixes if len(steps) > 3):  # noqa: PLR2004
         try:
             found = [_follow(check, rest) for check in checks]
-        except (LookupError, TypeError, ValueError):  # a check of another shape
+        except (LookupError, TypeError, ValueError):  # a check with another shape
             continue
         if is_same_data(found, value):
             return {EACH: "/".join(["", "checks", "*", *rest])}

@@ -1,4 +1,4 @@
-"""Names the files among those to validate that another tool wrote."""
+"""Names those files to validate that another tool wrote."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from evalstore.migration.detect import detect_file
 from evalstore.model import Findings
 from evalstore.runs.formats import find_format
 
-# The rules that find a file of another tool to be no artifact.
+# The rules that find that a file of another tool is not an artifact.
 _NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
 _AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
-_TABLES = frozenset({".csv", ".tsv", ".parquet"})  # no artifact is one
+_TABLES = frozenset({".csv", ".tsv", ".parquet"})  # such a file is not an artifact
 
 
 def name_foreign_sources(
     sources: Sequence[ValidationSource], findings: Findings
 ) -> list[ValidationSource]:
-    """Return the sources, those of another tool marked as such, with the step that takes them.
+    """Return the sources, marking those of another tool with the step that takes them.
 
-    Only sources are looked at in which `findings` says that there is no artifact.
+    Only sources without an artifact according to `findings` are examined.
     """
     odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
     return [_name_foreign_file(source) if source.file in odd else source for source in sources]
@@ -52,7 +52,7 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
 
 
 def _name_results(path: Path, name: str) -> tuple[str, str]:
-    """Return what a file of outputs or results is, and what takes it.
+    """Return what a file of outputs or results is, and which command takes it.
 
     Both are empty for what `migrate` takes.
     """

@@ -1,4 +1,4 @@
-"""Parses legacy files by their ending, row by row where they have rows, and writes such files."""
+"""Parses legacy files by extension, row by row if they have rows, and writes such files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evalstore.errors import LoadError, Place
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
-_TABLE = ".csv"  # of cases that a suite names: no source itself
+_TABLE = ".csv"  # of cases that a suite names: not a source by itself
 _TABLE_ALONE = (
     "no suite is a table alone: name the file that lists it (of promptfoo, promptfooconfig.yaml); "
     "for questions in a table, `evalstore new dataset ID` begins a dataset"
@@ -59,8 +59,8 @@ class BrokenLine:
 def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document and its broken lines, which the list of rows leaves out.
 
-    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is
-    not JSON Lines.
+    Raises `LoadError` with the place, also if more lines are broken than whole: such a file is not
+    JSON Lines.
     """
     suffix = _get_suffix(file)
     if suffix == _TABLE:
@@ -75,7 +75,7 @@ def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ..
 def parse_whole(data: bytes, file: str) -> Document:
     """Return the document of a legacy file without broken lines.
 
-    Raises `LoadError`, with the place, where a line is broken.
+    Raises `LoadError`, with the place, if a line is broken.
     """
     document, broken = parse_legacy(data, file)
     if broken:
@@ -84,14 +84,14 @@ def parse_whole(data: bytes, file: str) -> Document:
 
 
 def parse_companion(data: bytes, file: str) -> Document:
-    """Return the document of a companion file; its text where the suffix names no format."""
+    """Return the document of a companion file; its text if the extension names no format."""
     if _get_suffix(file) == _TABLE:
         return _parse_table(data, file)
     return parse_whole(data, file) if _get_suffix(file) in SUFFIXES else _parse_text(data, file)
 
 
 def render_legacy(value: Any, file: str) -> str:
-    """Return the text of a legacy file with this value, in the format of its suffix."""
+    """Return the text of a legacy file with this value, in the format of its extension."""
     if isinstance(value, str) and _get_suffix(file) not in SUFFIXES:
         return value
     write = _WRITERS.get(_get_suffix(file), write_json)
@@ -100,7 +100,7 @@ def render_legacy(value: Any, file: str) -> str:
 
 def has_key_mention(data: bytes, file: str, key: str) -> bool:
     """Whether the bytes of an unparsable file mention a key where its format puts keys."""
-    # A byte pattern, as a file that does not parse may not decode either.
+    # A byte pattern, because a file that does not parse may not decode either.
     name = re.escape(key.encode())
     pattern = rb"(?m)^%s\s*:" % name if _get_suffix(file) in _YAML else rb'"%s"' % name
     return re.search(pattern, data.replace(b"\0", b"")) is not None  # NUL bytes: UTF-16
@@ -109,12 +109,12 @@ def has_key_mention(data: bytes, file: str, key: str) -> bool:
 def _parse_table(data: bytes, file: str) -> Document:
     """Return the document of a table.
 
-    It has the text, and the line where each row below the first begins.
+    It has the text, and the line where each row after the first begins.
     """
     document = _parse_text(data, file)
     reader = csv.reader(StringIO(document.text, newline=""))
     spans, line = dict(document.spans), 1
-    with suppress(csv.Error):  # who reads its rows says what is wrong
+    with suppress(csv.Error):  # whoever reads its rows says what is wrong
         for number, _ in enumerate(reader, start=-1):
             spans[number,] = Span(line, 1, 0, 0)
             line = reader.line_num + 1
@@ -127,7 +127,7 @@ def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...
     marks: dict[Pointer, Span] = {}
     doubled: list[DoubledKey] = []
     opaque: list[Pointer] = []
-    # Split at LF only: other line separators may stand inside of JSON texts.
+    # Split at LF only: other line separators may occur inside JSON texts.
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -158,7 +158,7 @@ def _parse_text(data: bytes, file: str) -> Document:
 
 
 def _parse_toml(data: bytes, file: str) -> Document:
-    """Return the document of a TOML file: no suite is one, but its tool can be named."""
+    """Return the document of a TOML file: it is never a suite, but its tool can be named."""
     document = _parse_text(data, file)
     try:
         return replace(document, value=tomllib.loads(document.text))

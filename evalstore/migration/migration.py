@@ -88,7 +88,7 @@ def list_orphans(
 def list_stranded(
     stored: StoredArtifacts, claimed: Container[str], results: Iterable[SourceResult]
 ) -> Iterator[PlannedFile]:
-    """Yield what was migrated before from files that are now refused as a whole: it stays."""
+    """Yield what was migrated earlier from files that are now refused as a whole: it stays."""
     refused = {result.source.file for result in results if not result.source.target}
     for suite in stored.suites:
         if suite.origin.file in refused:
@@ -127,14 +127,14 @@ class ReleaseLookup:
     def find(self, artifact: StoredArtifact, digest: str) -> str | None:
         """Return the last version of an artifact whose content has this digest.
 
-        It is None where there is none.
+        Returns None if there is none.
         """
         store = self._store
         for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
             ref = Ref(
                 artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version
             )
-            # A release that cannot be read is none that could be pinned.
+            # A release that cannot be read cannot be pinned.
             with suppress(EvalstoreError):
                 if store and digest_content(store.read_artifact(ref).value) == digest:
                     return str(release.version)
@@ -143,7 +143,7 @@ class ReleaseLookup:
     def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
         """Return an artifact's value at its last release, a dataset with its rows.
 
-        It is None without a release.
+        Returns None without a release.
         """
         store = self._store
         last = find_last_release(store.releases(kind, id_)) if store else None
@@ -154,8 +154,8 @@ class ReleaseLookup:
     def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> PartNode | None:
         """Return the digests of the last migrated parts of an artifact.
 
-        It is None without a trace of them. The file, whose value is `ours`, tells them since an
-        earlier merge; else it is in a commit as it was migrated.
+        Returns None if there is no trace of them. The file, whose value is `ours`, has them after
+        an earlier merge; otherwise it is in a commit as it was migrated.
         """
         if noted := read_base_parts(ours):
             return noted
@@ -170,9 +170,9 @@ class ReleaseLookup:
 def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
     """Return the whole value of an artifact, a dataset with its rows.
 
-    It is None where it cannot be read.
+    Returns None if it cannot be read.
     """
-    with suppress(EvalstoreError):  # what cannot be read is nobody's to merge with
+    with suppress(EvalstoreError):  # what cannot be read cannot be merged with
         resolved = store.resolve(ref)
         value = resolved.artifact.value
         return put_rows(value, [*store.rows(resolved)]) if "rows" in value else dict(value)
@@ -202,30 +202,29 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 
     Args:
         paths: A file, a folder, or several; formats are detected by content.
-        into: The folder of the store, made where it does not exist.
+        into: The folder of the store, created if missing.
         format: The format, instead of detecting it.
         dialect: The dialect of every file whose format has it, instead of detecting it.
         dry_run: Whether to write nothing.
         force: In a conflict, take the source's side.
         keep: In a conflict, keep the store's side.
-        merge: In a conflict, take both sides where they touch different places.
-        share: Which cases share a rubric: `suite`, those of a suite whose checks differ only in
-            values, which go to the questions; `all`, those of all suites; `cases`, only those with
-            equal checks. By default new suites share one rubric where it is the same for all of
-            them, else each suite has its own.
-        judges_from: The folder of the legacy program, whose prompts the judges take over, or of
-            judges of one's own, each in a file named as the judge that it replaces; nothing in it
-            is run.
+        merge: In a conflict, take both sides if they touch different places.
+        share: Which cases share a rubric: `suite`, those in a suite whose checks differ only in
+            values, which go to the questions; `all`, those in all suites; `cases`, only those with
+            equal checks. By default, new suites share one rubric if it is the same for all of them;
+            otherwise each suite has its own.
+        judges_from: The folder of the legacy program whose prompts the judges take over, or of your
+            own judges, each in a file named after the judge that it replaces; nothing in it is run.
         watch: Wraps the iteration over the sources, as a progress bar does.
-        watch_survey: Wraps the one before it, which finds what the suites are called.
+        watch_survey: Wraps the earlier iteration that finds the names of the suites.
 
     Returns:
-        What became of every file and entry.
+        The outcome of every file and entry.
 
     Raises:
         LoadError: A path cannot be read.
         RefusedError: The store cannot be written.
-        ConflictError: Another process made a file meanwhile.
+        ConflictError: Another process created a file meanwhile.
         UsageError: There is no such format, dialect or way to share.
 
     Examples:
@@ -248,7 +247,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         watch=watch,
         watch_survey=watch_survey,
     )
-    # A str is iterable too: "/" would be the first of its paths.
+    # A str is iterable, too: "/" would be the first of its paths.
     all_paths = [paths] if isinstance(paths, Path | str) else paths
     return migrate_paths(list(map(Path, all_paths)), Path(into), options)
 
@@ -256,7 +255,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) -> MigrationReport:
     """Turn the legacy files at `paths` into rubrics and datasets of a store.
 
-    The store is at `root`. All of them are written or none.
+    The store is at `root`. All of them are written, or none.
     """
     if is_git_directory(root):
         raise RefusedError(
@@ -362,17 +361,17 @@ def _make_report(
 
 
 def _survey_suites(sources: Iterable[LegacyFile], context: ReadingContext) -> list[SuiteFacts]:
-    """Read all sources once for what their suites are called.
+    """Read all sources once for the names of their suites.
 
-    So no id depends on a source that is found later. They are read again to be planned: what was
-    kept of them would grow with their number.
+    So no id depends on a source that is found later. They are read again to be planned, because
+    keeping them would take memory that grows with their number.
     """
     facts: list[SuiteFacts] = []
 
     def survey(source: SourceContext) -> SourcePlan:
         suite = survey_source(source)
         facts.extend([suite] if suite else [])
-        # A target says that the files which the suite includes are its own.
+        # A target states that the files which the suite includes belong to it.
         return SourcePlan({}, (), suite.file if suite else None)
 
     for _ in read_sources(sources, replace(context, plan=survey)):
@@ -381,9 +380,9 @@ def _survey_suites(sources: Iterable[LegacyFile], context: ReadingContext) -> li
 
 
 def _choose_new_share(suites: Sequence[SuiteFacts], places: Mapping[str, SuiteIdentity]) -> Share:
-    """Return who shares the rubrics of new suites: all of them, where each has the same one rubric.
+    """Return who shares the rubrics of new suites: all suites, if all have the same one rubric.
 
-    A suite of the store with a rubric of its own does not lend it.
+    A suite in the store with its own rubric does not lend it.
     """
     datasets = [suite for suite in suites if suite.kind is Kind.DATASET]
     stored = [place.stored for suite in datasets if (place := places[suite.file]).stored]

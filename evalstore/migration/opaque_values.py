@@ -1,4 +1,4 @@
-"""Sets aside what is graded by values that no artifact can hold.
+"""Sets aside whatever is graded by values that no artifact can hold.
 
 The rest of them is kept as data.
 """
@@ -16,8 +16,8 @@ from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 
-# The fields of a question that scoring reads; a question need not hold the others, as its remainder
-# does.
+# The fields of a question that scoring reads; a question need not contain the others, because its
+# remainder does.
 _GRADED = frozenset(
     {
         "id",
@@ -81,13 +81,13 @@ def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
 
 
 def _find_held(mapping: Mapping[Any, Any]) -> dict[Any, OpaqueValue]:
-    """Return the first opaque value of each key that holds one."""
+    """Return the first opaque value of each key that has one."""
     found = ((key, next(_find_opaque(item), None)) for key, item in mapping.items())
     return {key: value for key, value in found if value}
 
 
 def _encode_extensions(draft: ArtifactDraft) -> ArtifactDraft:
-    """Return a draft whose extensions hold opaque values as an artifact can."""
+    """Return a draft whose extensions contain opaque values in a form that artifacts can hold."""
     extensions = {key: item for key, item in draft.value.items() if key.startswith("x_")}
     opaque = {key: item for key, item in extensions.items() if any(_find_opaque(item))}
     encoded = {key: encode_value(item) for key, item in opaque.items()}

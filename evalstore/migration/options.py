@@ -15,12 +15,12 @@ from evalstore.progress import Watch
 class MigrationOptions:
     """What decides how sources are read and merged; each field is an option of `evalstore migrate`.
 
-    `source_format` is the format of all sources (None: each as it is detected), `dialect` that of
-    every file whose format has it. In a conflict `force` takes the source's side, `keep` the
-    store's, `merge` both where they touch different places. `share` says which cases share a rubric
-    (None: as the store does, else all suites where it is the same for all of them). The judges take
-    their prompts from the folder `judges_from`. `watch` wraps the iteration over the sources (a
-    progress bar), `watch_survey` the one before it, which finds what the suites are called.
+    `source_format` is the format of all sources (None: detected for each), `dialect` that of every
+    file whose format has it. In a conflict `force` takes the source's side, `keep` the store's,
+    `merge` both if they touch different places. `share` says which cases share a rubric (None: as
+    in the store, else all suites if it is the same for all of them). The judges take their prompts
+    from the folder `judges_from`. `watch` wraps the iteration over the sources (a progress bar),
+    `watch_survey` the earlier one, which finds the names of the suites.
     """
 
     source_format: str | None = None

@@ -15,12 +15,12 @@ _ANOTHER_PROMPT = "another prompt"
 
 
 class MigrationOutcome(StrEnum):
-    """What became of an entry, the best first; the order is that of `find_worst_outcome`.
+    """The outcome of an entry, best first; `find_worst_outcome` uses this order.
 
     migrated: the rubric gives the same verdicts as the legacy grader. lossy: it is graded, but
     verdicts can differ, or the legacy grader did not do what the file seems to ask. unmapped: read,
-    kept as data, and not graded. refused: not read, as the legacy grader would crash or its reading
-    is unknown.
+    kept as data, and not graded. refused: not read, because the legacy grader would crash, or
+    nobody knows how it would read it.
     """
 
     MIGRATED = "migrated"
@@ -33,7 +33,7 @@ class LossKind(StrEnum):
     """What a migration may lose of an entry, as `--strict --allow` names it.
 
     another-prompt: its judge asks in other words than the legacy grader's. lossy: anything else
-    that can move a verdict. unmapped, refused: the outcomes of this name.
+    that can move a verdict. unmapped, refused: the outcomes of that name.
     """
 
     ANOTHER_PROMPT = "another-prompt"
@@ -45,11 +45,10 @@ class LossKind(StrEnum):
 class FileState(StrEnum):
     """What a migration does to a file of the store.
 
-    new, updated: written. unchanged: there is nothing to do. kept: changed, or removed, in the
-    store only, or its source is refused now, and left alone. conflict: changed at the source, and
-    changed or removed in the store, and left alone. renamed: the same as before, whose source has
-    another name or place. orphan: nothing in the source needs it any more; it stays until somebody
-    deletes it.
+    new, updated: written. unchanged: there is nothing to do. kept: changed or removed only in the
+    store, or its source is now refused; left alone. conflict: changed at the source, and changed or
+    removed in the store; left alone. renamed: the same as before, but its source has another name
+    or place. orphan: nothing in the source needs it any more; it stays until somebody deletes it.
     """
 
     NEW = "new"
@@ -65,10 +64,10 @@ class FileState(StrEnum):
 class JudgeFacts:
     """How a judge differs from the legacy grader's, each fact a clause.
 
-    A fact is empty where it does not differ. `prompt` is about the words of its template, `reply`
-    about how its reply is read. A judge of which nothing is said asks in words of ours. `is_given`:
-    the user says that it is the grader, so that it sees what that sees. `remarks` are sentences on
-    what makes no difference.
+    A fact is empty if there is no difference. `prompt` is about the words of its template, `reply`
+    about how its reply is read. A judge with no facts asks in words of ours. `is_given`: the user
+    says that it is the grader, so it sees what that sees. `remarks` are sentences on what makes no
+    difference.
     """
 
     prompt: str = "it is evalstore's own"
@@ -93,9 +92,9 @@ class FormatGuess:
 class MigrationSource:
     """One file that was read: its format, with confidence and `reason`.
 
-    `also` are close alternatives. `target` is the path of the dataset, rubric or run that stands
-    for the file. `entries` counts its entries in the report, which lists entries in the order of
-    the sources.
+    `also` are close alternatives. `target` is the path of the dataset, rubric or run that
+    represents the file. `entries` counts its entries in the report, which lists entries in the
+    order of the sources.
     """
 
     file: str
@@ -113,8 +112,8 @@ class MigrationSource:
 class MigrationEntry:
     """The outcome of a case, a part, or a file; `line` counts from 1, `reasons` are sentences.
 
-    `remarks` are those of the reasons that have no part in the outcome. A whole file that is set
-    aside has the number of its `cases`.
+    `remarks` are those reasons that do not affect the outcome. A whole file that is set aside has
+    the number of its `cases`.
     """
 
     file: str
@@ -129,7 +128,7 @@ class MigrationEntry:
 
     @property
     def number(self) -> int:
-        """As how many entries it counts."""
+        """How many entries it counts as."""
         return self.cases or 1
 
     @property
@@ -147,17 +146,17 @@ class MigrationEntry:
 
     @property
     def reason(self) -> str:
-        """The first reasons on one line, and how many more there are; empty when there is none."""
+        """The first reasons on one line, and how many more there are; empty if there is none."""
         shown, more = self.reasons[:3], len(self.reasons[3:])
         return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file of the store that a migration touches, and why it has its state (empty if plain).
+    """One file of the store that a migration touches, and why it has its state (empty if obvious).
 
-    `diff` is the unified one, from the file to what the source asks for: of a conflict always, of
-    what is to be written in a dry run only; else it is empty.
+    `diff` is a unified diff from the file to what the source asks for: always for a conflict, in a
+    dry run for whatever would be written; otherwise it is empty.
     """
 
     path: str
@@ -168,9 +167,9 @@ class PlannedFile:
 
 
 class PinBehind(NamedTuple):
-    """A pin of a dataset to a rubric of its own source that has a later version.
+    """A dataset's pin to a rubric from its own source that has a later version.
 
-    The version came since the source changed.
+    That version came after the source changed.
     """
 
     dataset: str
@@ -197,12 +196,12 @@ class MigrationReport(ReportValue):
     """Everything that one migration read, decided and wrote.
 
     Attributes:
-        sources: The files that were read: `.file`, `.format`, `.target`, `.reason`.
-        entries: Their entries: `.file`, `.line`, `.outcome`, `.target`, `.reason`.
-        skipped: The files that have no known format.
-        files: The files of the store: `.path`, `.state`, `.reason`.
+        sources: The files that were read, each with `.file`, `.format`, `.target` and `.reason`.
+        entries: Their entries, each with `.file`, `.line`, `.outcome`, `.target` and `.reason`.
+        skipped: The files without a known format.
+        files: The files of the store, each with `.path`, `.state` and `.reason`.
         dry_run: Whether nothing was written.
-        recovered: Whether what an interrupted migration left was undone first.
+        recovered: Whether the leftovers of an interrupted migration were undone first.
         behind: The pins that an edit at the source left behind.
 
     Examples:
@@ -265,7 +264,7 @@ class MigrationReport(ReportValue):
         return self.is_complete_but_for(())
 
     def is_complete_but_for(self, losses: Collection[LossKind | str]) -> bool:
-        """Say whether it is complete, where some kinds of loss are allowed.
+        """Whether it is complete except for the allowed kinds of loss.
 
         Args:
             losses: `another-prompt`, `lossy`, `unmapped`, `refused`.
@@ -290,14 +289,14 @@ class MigrationReport(ReportValue):
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:
     """Return in a sentence why judges are not the legacy grader's.
 
-    It is empty where they are, or where there are none. This is the one rule of all formats: a case
-    with a judge is migrated only if the template, the inputs and the reading of the reply are the
-    legacy grader's. `unseen` are the inputs that only the legacy grader's judge sees.
+    It is empty if they are, or if there are none. This is the one rule for all formats: a case with
+    a judge is migrated only if the template, the inputs and the reading of the reply are the legacy
+    grader's. `unseen` are the inputs that only the legacy grader's judge sees.
     """
     if all(fact.is_given for fact in judges):
         unseen = ()
     inputs = f"it does not see {' and '.join(dict.fromkeys(unseen))}" if unseen else ""
-    # Of several judges one difference of a sort says enough.
+    # With several judges, one difference of each sort is enough to mention.
     prompt = next(filter(None, (fact.prompt for fact in judges)), "")
     reply = next(filter(None, (fact.reply for fact in judges)), "")
     sentence = ", and ".join(filter(None, (prompt, inputs, reply)))
@@ -307,12 +306,12 @@ def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> 
 def classify_losses(losses: Collection[object]) -> MigrationOutcome:
     """Return the outcome of a case that became a question or a rubric.
 
-    It is lossy if anything of it is lost.
+    It is lossy if any part of it is lost.
     """
     return MigrationOutcome.LOSSY if losses else MigrationOutcome.MIGRATED
 
 
 def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:
-    """Return the worst of several outcomes; `migrated` for none."""
+    """Return the worst of several outcomes; `migrated` if there are none."""
     # The members are declared from best to worst.
     return max(outcomes, key=list(MigrationOutcome).index, default=MigrationOutcome.MIGRATED)

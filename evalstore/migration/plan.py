@@ -63,8 +63,8 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 class SourcePlan:
     """The plan of one source: texts by path, and an entry for each case.
 
-    `target` is the path that stands for the source. `claimed` are the stored artifacts,
-    `<kind>/<id>`, that it has a use for.
+    `target` is the path that represents the source. `claimed` are the stored artifacts,
+    `<kind>/<id>`, that it uses.
     """
 
     files: dict[str, PlannedText]
@@ -86,7 +86,7 @@ class _PlacedSource:
 
 
 def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarget) -> SourcePlan:
-    """Return the files of a source, merged with the store's; none where all cases are refused."""
+    """Return the files of a source, merged with the store's; none if all cases are refused."""
     context = _find_stated_rubrics(context, target)
     extraction, legacy = context.extraction, context.legacy
     # A source without a usable case is written only as a dataset that keeps what was set aside, and
@@ -121,7 +121,7 @@ def _place_source(
 ) -> _PlacedSource:
     """Give every artifact of a source its id, and return the texts of all files.
 
-    Raises `EvalstoreError` where the source could not be given back from them.
+    Raises `EvalstoreError` if the source could not be restored from them.
     """
     extraction, legacy = context.extraction, context.legacy
     run = ""
@@ -136,8 +136,8 @@ def _place_source(
     if main and not run:
         pinned = {d.ref: d.value for d in rubrics if d and d.kind is Kind.RUBRIC}
         check_restorable(build_restorable(main, context), pinned, context.table, documents)
-    # The size of the source decides whether rows get a separate file: it is stable when artifacts
-    # are edited.
+    # The size of the source decides whether rows get a separate file: it does not change when
+    # artifacts are edited.
     size = sum(len(document.text) for document in documents.values())
     files: dict[str, PlannedText] = {}
     for item in batch.planned:
@@ -149,7 +149,7 @@ def _place_source(
 
 
 def _find_standing_path(placed: _PlacedSource, extraction: Extraction) -> str | None:
-    """Return the path that stands for a source: of its dataset or rubric, else of its run."""
+    """Return the path that represents a source: of its dataset or rubric, else of its run."""
     if placed.main and (extraction.dataset or not placed.run):
         return build_path(placed.main)
     return placed.run or None
@@ -192,7 +192,7 @@ def _plan_item(
 def _refuse_source(
     extraction: Extraction, legacy: LegacySource, reason: str
 ) -> Iterator[MigrationEntry]:
-    """Yield an entry for every case of a refused source, or one for a source without a case."""
+    """Yield an entry for every case of a refused source, or one for a source without cases."""
     yield from _list_set_aside(extraction, legacy)
     for case in extraction.usable_cases:
         yield make_entry(
@@ -255,7 +255,7 @@ def _make_case_entry(
 
 
 def survey_source(context: SourceContext) -> SuiteFacts | None:
-    """Return what the suite of a source is known by; None where no artifact comes of it."""
+    """Return what identifies the suite of a source; None if no artifact comes from it."""
     extraction = context.extraction
     main = extraction.dataset or next(
         (case.rubric for case in extraction.usable_cases if case.rubric), None
@@ -270,7 +270,7 @@ def survey_source(context: SourceContext) -> SuiteFacts | None:
 
 
 def _find_one_shape(context: SourceContext) -> str:
-    """Return the digest of the rubric that grades all cases, where they share one; else nothing."""
+    """Return the digest of the rubric that grades all cases, if they share one; else nothing."""
     extraction = context.extraction
     if extraction.dataset is None or extraction.is_run or not extraction.usable_cases:
         return ""
@@ -282,7 +282,7 @@ def _find_one_shape(context: SourceContext) -> str:
 def _name_file(context: SourceContext) -> str:
     """Return the recorded path of a source.
 
-    Of one that is a stored run itself, it is that of its original.
+    For a source that is a stored run itself, it is the original's path.
     """
     file = context.legacy.file
     return decode_path(file) if context.extraction.is_run and STORED_PATH.fullmatch(file) else file
@@ -292,7 +292,7 @@ def _start_batch(
     context: SourceContext, place: SuiteIdentity, target: StoreTarget, run: str
 ) -> SuiteBatch:
     extraction, stored = context.extraction, place.stored
-    # A suite that is only named from another folder keeps what was recorded.
+    # A suite that is merely named from another folder keeps the recorded path.
     file = stored.origin.file if stored and not place.moved else _name_file(context)
     name = stored.origin.name if stored and not place.moved else extraction.name
     head = {**({"name": name} if name else {}), "file": file, **({"run": run} if run else {})}
@@ -326,8 +326,8 @@ def _choose_share(
 ) -> tuple[Share, bool]:
     """Return who shares the rubrics of a source, and whether the store has it in another form.
 
-    What has no questions can leave no value to them. A suite with shared rubrics is not taken apart
-    again.
+    A source without questions can leave no value to them. A suite with shared rubrics is not taken
+    apart again.
     """
     if extraction.dataset is None or extraction.is_run:
         return Share.ALL if target.share is Share.ALL else Share.CASES, False
@@ -346,7 +346,7 @@ def _share_rubrics(
     extraction = context.extraction
     if batch.share is Share.CASES or extraction.dataset is None:
         return [SharedCase(case.rubric) for case in extraction.usable_cases], extraction.drafts
-    # What somebody made of the rubric of one case stays the rubric of that case.
+    # A case's rubric that somebody changed stays the rubric of that case.
     return share_extraction(
         extraction, context.table, lambda case: batch.has_own_rubric(_anchor_case(case).case)
     )
@@ -370,7 +370,7 @@ def _place_drafts(
         batch.add_layer([(draft, key) for draft, key in pairs if draft.kind is kind])
     cases = extraction.usable_cases
     graded = [index for index, case in enumerate(cases) if case.rubric]
-    # Without a dataset or run, the first rubric stands for the source and stores its remainder.
+    # Without a dataset or run, the first rubric represents the source and stores its remainder.
     skipped = 0 if extraction.dataset or extraction.is_run else 1
     drafted = [(shares[index].rubric, cases[index]) for index in graded[skipped:]]
     layer = [(draft, _anchor_case(case)) for draft, case in drafted if draft]
@@ -384,7 +384,7 @@ def _place_main(
     rubrics: list[ArtifactDraft | None],
     shares: Sequence[SharedCase],
 ) -> ArtifactDraft | None:
-    """Place the artifact that stands for the source and return it.
+    """Place the artifact that represents the source and return it.
 
     A rubric is also put in `rubrics`.
     """
@@ -400,7 +400,7 @@ def _place_main(
     index, draft = next(
         (index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric
     )
-    # The rubric that stands for its source keeps what it does not say of it already.
+    # The rubric that represents its source keeps the parts of it that it does not express already.
     kept = fold_value(encode_value(context.legacy.document.value), draft.value)
     source = {"kept": kept, **fold_companions(context)}
     rubrics[index] = batch.add_main(replace(draft, value={**draft.value, "x_source": source}))
@@ -414,7 +414,7 @@ def _anchor_case(case: LegacyCase) -> CaseKey:
 def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> list[CaseKey]:
     """Return the places of judges and inner rubrics: the case of each pointer, and its rest.
 
-    A grader of the whole suite stands in no case: what it became for a case belongs to that.
+    A grader of the whole suite is in no case: what it became for a case belongs to that.
     """
     cases = {case.pointer: case for case in reversed(extraction.usable_cases)}
     users = _find_users(extraction) if drafts else {}
@@ -431,7 +431,7 @@ def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> l
 
 
 def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
-    """Return the first case whose rubric refers to a draft, itself or through another draft."""
+    """Return the first case whose rubric refers to a draft, directly or through another draft."""
     inner = {draft.ref: draft for draft in extraction.drafts}
     users: dict[str, LegacyCase] = {}
     for case in extraction.usable_cases:
@@ -445,8 +445,8 @@ def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
 def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceContext:
     """Return a context that knows the rubrics of its questions.
 
-    A rubric that is nowhere makes its questions lossy. Other sources of the format may have got
-    another id than the name by which they are referred to.
+    A missing rubric makes its questions lossy. Other sources of the format may have got another id
+    than the name by which they are referred to.
     """
     cases = context.extraction.cases
     found = {

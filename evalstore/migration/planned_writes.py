@@ -26,7 +26,7 @@ from evalstore.model import Kind
 from evalstore.model.artifact import build_rows_name
 from evalstore.store.repository.text_merge import merge_texts
 
-# A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
+# A dataset from a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
@@ -41,7 +41,7 @@ _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 
 class PlannedText(NamedTuple):
-    """The text that the source asks for, the stored text, and what follows.
+    """The text that the source asks for, the stored text, and what follows from them.
 
     The stored text is None if it is unreadable.
     """
@@ -63,7 +63,7 @@ def list_texts(
     """Yield the files of an artifact with their texts.
 
     `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is
-    that of its source in characters.
+    the source's size in characters.
     """
     value = item.result.value
     if value is None:
@@ -76,7 +76,7 @@ def list_texts(
 def _list_kept_texts(
     item: PlannedArtifact, moved: str, read_text: ReadText
 ) -> Iterator[tuple[str, PlannedText]]:
-    """Yield the files of an artifact as they are, but for where its suite is now."""
+    """Yield the files of an artifact as they are, except for the place of its suite."""
     path, result = build_path(item.draft), item.result
     current = read_text(path) if item.stored else None
     changes = _find_moves(item) if current is not None else {}
@@ -96,7 +96,7 @@ def _list_kept_texts(
 def _list_new_texts(
     item: PlannedArtifact, value: dict[str, Any], moved: str, read_text: ReadText, size: int
 ) -> Iterator[tuple[str, PlannedText]]:
-    """Yield the files that say `value`; a large dataset has its rows in a file of their own."""
+    """Yield the files with the content `value`; a large dataset has its rows in a separate file."""
     path = build_path(item.draft)
     state, reason = item.result.state, item.result.reason
     if moved and state in {FileState.UPDATED, FileState.KEPT}:
@@ -116,7 +116,7 @@ def _list_new_texts(
 
 
 def _find_moves(item: PlannedArtifact) -> dict[str, str]:
-    """Return the keys of an `x_source` that the file has and that say where it was."""
+    """Return the keys in the file's `x_source` that say where the suite was."""
     stored = item.stored.origin if item.stored else ArtifactOrigin()
     keys = ("case", "part", "name", "file")
     values = {
@@ -149,7 +149,7 @@ def _split_artifact(
 def render_rows(
     rows: Iterable[Any], current: str | None, state: FileState, reason: str = ""
 ) -> PlannedText:
-    """Return the text of rows; one that says the same as the current text stays byte for byte.
+    """Return the text of rows; one with the same content as the current text stays byte for byte.
 
     Raises `RefusedError` for rows or files too large to be read again.
     """
@@ -183,7 +183,7 @@ def _render_artifact(
         return PlannedText(new, current, state, reason)
     kept = keep_layout(path, value, current, new)
     if kept is None and state is FileState.KEPT:
-        # What stays is not written anew: it notes no more than fits into its layout.
+        # What stays is not written again: it notes no more than fits into its layout.
         source = read_yaml(current.encode(), path).value["x_source"]
         texts = {key: text for key, text in value["x_source"].items() if isinstance(text, str)}
         texts = {key: text for key, text in texts.items() if isinstance(source.get(key), str)}
@@ -195,20 +195,20 @@ def _render_artifact(
 def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
     """Return the current text with the lines of `new` and its own comments.
 
-    `new` is the text of `value`. It is None if both changed the same lines.
+    `new` is the text of `value`. Returns None if both changed the same lines.
     """
     try:
         base = write_artifact_text(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
         return None
-    # git may have converted the line ends of a file.
+    # git may have converted the line endings of a file.
     ends = "\r\n" if "\r\n" in current else "\n"
     base, theirs = (text.replace("\n", ends) for text in (base, new))
     if base == current:
         return theirs
     for merge in (merge_texts, carry_comments):
         merged = merge(base, current, theirs)
-        # Where lines merge, values need not.
+        # Even if lines merge, values may not.
         with suppress(LoadError):
             if merged is not None and read_yaml(merged.encode(), path).value == value:
                 return merged
@@ -218,7 +218,7 @@ def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
 def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSide) -> PlannedText:
     """Return the text of a source, byte for byte.
 
-    Raises `RefusedError` where it is not UTF-8 throughout.
+    Raises `RefusedError` if it is not UTF-8 throughout.
     """
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
@@ -234,7 +234,7 @@ def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSi
 
 
 def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str) -> PlannedText:
-    """Return a text, or the current one where it differs only in line ends.
+    """Return a text, or the current one if it differs only in line endings.
 
     git may have converted these.
     """
@@ -244,7 +244,7 @@ def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str
 
 
 def read_current(root: Path, path: str) -> str | None:
-    """Return the text of a file of the store; None where none can be read."""
+    """Return the text of a file in the store; None if it cannot be read."""
     with suppress(LoadError, UnicodeDecodeError):
         data = _read_current_bytes(root, path)
         return None if data is None else data.decode()
@@ -254,8 +254,8 @@ def read_current(root: Path, path: str) -> str | None:
 def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> PlannedFile:
     """Return the plan of a file.
 
-    It has a diff for a conflict, and in a dry run for what is to be written. Raises `LoadError`
-    where a symbolic link stands in the file's place.
+    It has a diff for a conflict, and, in a dry run, for whatever would be written. Raises
+    `LoadError` if there is a symbolic link in the file's place.
     """
     old = text.current
     if old is None and (data := _read_current_bytes(root, path)) is not None:
@@ -265,7 +265,7 @@ def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> Plan
             text._replace(state=FileState.CONFLICT, reason=_NO_TEXT),
         )
     state = FileState.UNCHANGED if old == text.new and text.state in _WRITTEN else text.state
-    # Of a file that is kept only its origin can change; one that was removed has none.
+    # Of a file that is kept, only its origin can change; a removed one has none.
     is_kept = text.state is FileState.KEPT and old is not None
     is_written = (text.state in _WRITTEN or is_kept) and old != text.new
     reason = text.reason if state is not FileState.UNCHANGED else ""
@@ -276,7 +276,7 @@ def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> Plan
 
 
 def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
-    """Raise `ConflictError` for a planned new file that is there by now.
+    """Raise `ConflictError` if a planned new file exists by now.
 
     Another process created it since it was planned.
     """

@@ -1,4 +1,4 @@
-"""The remainder of a source: what its artifacts do not say.
+"""The remainder of a source: what its artifacts do not express.
 
 It is split off here, and the source is restored from both.
 """
@@ -12,7 +12,7 @@ from evalstore.documents import OpaqueValue, Pointer
 
 Mirrors = Mapping[str, str | None]
 
-# The key of an `x_source` that has the companion files of a source, and of a case the one that it
+# The key in an `x_source` for the companion files of a source, and, in a case, for the one that it
 # is in.
 BESIDE = "beside"
 _PAIRS = "x_pairs"
@@ -25,10 +25,10 @@ _MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT, ALIKE})
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
     """Return the remainder of a case.
 
-    That is `kept` keys which its question lacks, and an unusual order of `keys`. `mirrors` lists
-    the usual keys in their usual order, each with the field of the question that holds its value
-    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one
-    key only.
+    That is `kept` keys that its question lacks, and an unusual order of `keys`. `mirrors` lists the
+    usual keys in their usual order, each with the field of the question that has its value
+    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors only
+    one key.
     """
     if not isinstance(raw, dict):
         return {"kept": encode_value(raw)}
@@ -45,7 +45,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
         **({"kept": remainder} if remainder else {}),
         **({"dropped": dropped} if dropped else {}),
     }
-    # The order of keys is stored only where restoring would change it.
+    # The order of keys is stored only if restoring would change it.
     usual = list(restore_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
 
@@ -93,14 +93,14 @@ def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
 
 
 def encode_value(value: Any) -> Any:
-    """Return a value that an artifact can hold.
+    """Return a value in a form that an artifact can hold.
 
     A mapping with keys that are not texts (YAML) becomes a list of pairs, an opaque value its JSON
     text.
     """
     if isinstance(value, OpaqueValue):
         return {_JSON: value.text}
-    # A mapping that has a marker itself is encoded too, so that decoding stays unambiguous.
+    # A mapping that has a marker itself is encoded, too, so that decoding stays unambiguous.
     if isinstance(value, dict) and (
         not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value)
     ):
@@ -109,7 +109,7 @@ def encode_value(value: Any) -> Any:
 
 
 def decode_value(value: Any) -> Any:
-    """Return the value of which `encode_value` made this one."""
+    """Return the value from which `encode_value` made this one."""
     if isinstance(value, dict) and value.keys() == {_JSON}:
         return OpaqueValue(value[_JSON])
     if isinstance(value, dict) and value.keys() == {_PAIRS}:
@@ -129,7 +129,7 @@ def _mirror_question(
 ) -> dict[str, Any]:
     """Return the case's keys that a question mirrors.
 
-    Of several keys for a field it is the first that is not in `dropped`.
+    If several keys map to a field, it is the first that is not in `dropped`.
     """
     fields: dict[str, str] = {}
     for key, field_names in mirrors.items():
@@ -163,7 +163,7 @@ def _pointer_order(pointer: str) -> tuple[tuple[int, str], ...]:
 
 
 def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:
-    # RFC 6901 escapes; a YAML key may be no text, and is found by its spelling.
+    # RFC 6901 escapes; a YAML key may not be a text, and is found by its spelling.
     text = step.replace("~1", "/").replace("~0", "~")
     return text if text in holder else next(key for key in holder if str(key) == text)
 
@@ -176,7 +176,7 @@ def _make_exact_key(key: Any) -> Any:
 def is_same_data(left: Any, right: Any) -> bool:
     """Whether two values are equal as data.
 
-    `1`, `1.0` and `true` differ, and the order of keys does not count.
+    `1`, `1.0` and `true` differ, and the order of keys does not matter.
     """
     if type(left) is not type(right):
         return False
@@ -186,5 +186,5 @@ def is_same_data(left: Any, right: Any) -> bool:
         )
     if isinstance(left, list):
         return len(left) == len(right) and all(map(is_same_data, left, right))
-    # As text, 1.0 and 1.00 differ: numbers keep the digits that the file has.
+    # As text, 1.0 and 1.00 differ: numbers keep the digits in the file.
     return str(left) == str(right)

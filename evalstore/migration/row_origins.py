@@ -1,8 +1,8 @@
-"""Says once, with the suite, what its questions say alike of their source, and fills it in.
+"""Stores what all questions say about their source once, with the suite, and fills it in again.
 
-Under `questions`, the `x_source` of a dataset has what that of each question says unless it says
-otherwise. There, `pointer: /evals/*` numbers the questions as they come, and `{x_number: id}` is
-the number in a question's id.
+Under `questions`, the `x_source` of a dataset has the values that each question has unless it says
+otherwise. There, `pointer: /evals/*` numbers the questions in order, and `{x_number: id}` is the
+number in a question's id.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from evalstore.documents import write_row
 
 _COMMON = "questions"
 _KEPT, _POINTER, _LACKS = "kept", "pointer", "lacks"
-# What is noted of one question alone, and read where nothing is filled in.
+# What is noted about a single question, and read where nothing is filled in.
 _OWN = frozenset({_LACKS, "renamed_from", "pin", "pinned"})
 _NUMBER = "x_number"
 _ID_NUMBER = {_NUMBER: "id"}
 _DIGITS = re.compile(r"[0-9]{1,9}")
-_FEW = 2  # questions: of one alone, nothing is repeated
-_LINE = 12  # characters of a line beside its key and its value: how far it is indented
+_FEW = 2  # questions: with one alone, nothing is repeated
+_LINE = 12  # characters of a line besides its key and its value: its indentation
 
 Source = Mapping[str, Any]
-# A key of the `x_source` of a question, or of what it keeps.
+# A key in the `x_source` of a question, or in what it keeps.
 _Place = tuple[str, ...]
 
 
 def fold_rows(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a dataset that says once what its questions say alike of their source."""
+    """Return a dataset that states once what its questions say in common about their source."""
     value = fill_rows(value)
     sources = [source for row in _list_rows(value) if (source := _read_source(row))]
     if len(sources) < _FEW or not isinstance(value.get("x_source"), Mapping):
@@ -46,9 +46,9 @@ def fold_rows(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fill_rows(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a dataset whose questions each say all of their source.
+    """Return a dataset in which each question states its whole source.
 
-    They are as `fold_rows` was given them.
+    They are as `fold_rows` received them.
     """
     head = value.get("x_source")
     common = head.get(_COMMON) if isinstance(head, Mapping) else None
@@ -78,7 +78,7 @@ def _read_source(row: Any) -> Source | None:
 
 
 def _spell_sources(value: Mapping[str, Any]) -> str:
-    """Return what questions say of their source as text; the order of its keys says nothing."""
+    """Return what questions say about their source as text; the order of its keys is irrelevant."""
     return "".join(
         write_row(dict(sorted((_read_source(row) or {}).items()))) for row in _list_rows(value)
     )
@@ -104,7 +104,7 @@ def _list_pointers(value: Mapping[str, Any], pattern: Any) -> Iterator[str]:
 
 
 def _find_common(value: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, Any]:
-    """Return what it pays to say once."""
+    """Return what is worth stating once."""
     common: dict[str, Any] = {}
     if pattern := _find_pattern(value, sources):
         common[_POINTER] = pattern
@@ -118,7 +118,7 @@ def _find_common(value: Mapping[str, Any], sources: Sequence[Source]) -> dict[st
 def _find_pattern(value: Mapping[str, Any], sources: Sequence[Source]) -> str | None:
     """Return the pointer of the cases' list with a `*` for their numbers.
 
-    It is None unless the numbers follow one another.
+    Returns None unless the numbers are consecutive.
     """
     found = [source.get(_POINTER) for source in sources]
     texts = [pointer for pointer in found if isinstance(pointer, str)]
@@ -132,7 +132,7 @@ def _find_pattern(value: Mapping[str, Any], sources: Sequence[Source]) -> str | 
 def _choose_values(rows: Sequence[Any]) -> Iterator[tuple[_Place, Any]]:
     """Yield each place with what most questions have there.
 
-    It is None where saying that once is not shorter.
+    It is None if stating that once is not shorter.
     """
     texts: dict[_Place, Counter[str]] = {}
     numbers: Counter[_Place] = Counter()
@@ -184,7 +184,7 @@ def _fold_row(row: Any, common: Mapping[str, Any]) -> Any:
     if usual and isinstance(kept, Mapping):
         rest = {key: item for key, item in kept.items() if not _is_common(key, item, usual, row)}
         gone = [key for key in usual if key not in kept]
-        # Where the order would be another one, all of it is said.
+        # If the order would change, all of it is stated.
         order = [key for key in usual if key in kept] + [key for key in rest if key not in usual]
         if order != [*kept]:
             rest, gone = dict(kept), [*usual]
@@ -226,7 +226,7 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
 
 
 def _fill_values(values: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of which one may be the number in an id.
+    """Return values, one of which may be the number in an id.
 
     A renamed question need not have one.
     """

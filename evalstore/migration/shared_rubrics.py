@@ -1,7 +1,7 @@
 """Writes a rubric once for cases whose checks differ only in values, which go to the questions.
 
-A value that a check can take from the question always does, whatever the other cases have: an edit
-of a value at the source is an edit of one question, and the rubric stays as it is.
+A value that a check can take from the question always goes there, whatever the other cases have: an
+edit of a value at the source is an edit of one question, and the rubric stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from evalstore.model.question_params import (
 )
 from evalstore.model.refs import ID_LENGTH
 
-# Keys of a question that have a meaning of their own.
+# Keys of a question that have a fixed meaning.
 _RESERVED = frozenset(
     {*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}
 ) | frozenset({"title", "description", "metadata", "tags", "owner"})
@@ -41,14 +41,15 @@ _MAIN = frozenset({"values", "targets", "pattern", "schema", "facts", "tools", "
 _NAME_LENGTH = 30  # characters of an id that the names of checks may take
 _EACH, _STATEMENT = "each", "statement"
 _STATEMENTS = "statements"
-# The key of a check, and of its judge, that has the variable by which the source's grader is asked.
+# The key of a check, and of its judge, that names the variable through which the source's grader is
+# asked.
 _VARIABLE = "x_variable"
 
 
 class Share(StrEnum):
     """Who shares a rubric.
 
-    It is cases with equal checks, or with equal shapes of a suite, or of all suites.
+    It is cases with equal checks, or with equal shapes within a suite, or in all suites.
     """
 
     CASES = "cases"
@@ -73,8 +74,8 @@ def share_extraction(
 ) -> tuple[list[SharedCase], tuple[ArtifactDraft, ...]]:
     """Return each usable case's rubric as its suite shares it.
 
-    The drafts that these rubrics need come with them. A case with a rubric of its own keeps that as
-    it is.
+    The drafts that these rubrics need come with them. A case that has its own rubric keeps it as it
+    is.
     """
     cases = extraction.usable_cases
     taken = {key for case in cases for key in case.question}
@@ -117,14 +118,14 @@ def _share_case(
 
 @dataclass(slots=True)
 class _ValueKeys:
-    """The keys by which the question of one case holds values, and the values."""
+    """The keys by which the question of one case has values, and the values."""
 
     table: FormatTable
     used: set[str]
     values: dict[str, Any] = field(default_factory=dict)
 
     def put(self, check: Mapping[str, Any], pointer: Pointer, value: Any) -> dict[str, str]:
-        """Note a value of a check, and return what stands in its place there."""
+        """Note a value of a check, and return what takes its place there."""
         key = next(key for key in self._list_names(check, pointer) if key not in self.used)
         self.used.add(key)
         self.values[key] = value
@@ -182,9 +183,9 @@ def _gather_statements(
 ) -> tuple[dict[str, Any], ArtifactDraft | None] | None:
     """Return a rubric that asks one judge each statement in one check; None if the score differs.
 
-    It is where the rubric is the weighted mean of nothing but such checks, of which no single one
-    decides, and where one that fails does not count as 0 by itself. With it comes the judge, where
-    its variable has another name.
+    The score is the same if the rubric is the weighted mean of only such checks, no single one of
+    which decides, and a failing one does not count as 0 by itself. With it comes the judge, if its
+    variable has another name.
     """
     checks, scoring = rubric["checks"], rubric.get("scoring", {})
     if (
@@ -218,9 +219,9 @@ def _gather_statements(
 
 
 def _find_variable(check: Mapping[str, Any]) -> str:
-    """Return the variable that holds the statement of a check.
+    """Return the variable that has the statement of a check.
 
-    It is empty where the check has none, or several.
+    It is empty if the check has none, or several.
     """
     variables = check.get("variables")
     names = (
@@ -243,7 +244,7 @@ def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any
 def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft | None:
     """Return a judge that reads its statement under the name in `each`.
 
-    It is None where that cannot be.
+    Returns None if that is impossible.
     """
     if judge is None:
         return None
@@ -254,7 +255,7 @@ def ask_about_each(judge: ArtifactDraft | None, variable: str) -> ArtifactDraft 
 
 
 def _rename_variable(judge: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
-    """Return a judge whose prompts show a variable by another name."""
+    """Return a judge whose prompts show a variable under another name."""
     place, other = f"{{{{ {old} }}}}", f"{{{{ {new} }}}}"
     first = judge.get("first")
     return {
@@ -275,7 +276,7 @@ def _list_tags(judge: Mapping[str, Any]) -> set[str]:
 
 
 def restore_judge(judge: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a judge as it is where it is asked about one statement of a check."""
+    """Return a judge as it is when asked about one statement of a check."""
     if not isinstance(variable := judge.get(_VARIABLE), str):
         return judge
     rest = {key: item for key, item in judge.items() if key != _VARIABLE}
@@ -302,9 +303,9 @@ def _name_shape(checks: Sequence[Mapping[str, Any]]) -> str:
 def restore_values(
     main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
-    """Return a dataset and its rubrics by reference, each case with a rubric with its own values.
+    """Return a dataset and its rubrics by reference, giving each case a rubric with its own values.
 
-    Raises `RefusedError` where a question has no value for its rubric.
+    Raises `RefusedError` if a question has no value for its rubric.
     """
     keys = list_value_keys(rubrics.values())
     if not keys:

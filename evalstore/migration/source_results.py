@@ -1,4 +1,4 @@
-"""Turns each source into a result: detects the format, reads, plans the files, pairs companions."""
+"""Turns each source into a result: detects the format, reads, plans files, pairs companions."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _NO_PLAN = SourcePlan({}, ())
 class ReadingContext:
     """What reading any source needs: the tables, the options, and what plans a source.
 
-    `matches` are the formats found so far, by the name and the hash of a file: every source is read
-    twice.
+    `matches` are the formats found so far, by the name and the hash of a file, because every source
+    is read twice.
     """
 
     tables: Sequence[FormatTable]
@@ -190,8 +190,8 @@ def _follow_lists(
 ) -> tuple[Any, tuple[str, ...]]:
     """Return a document with the rows of the files that its lists name.
 
-    The names of these files come with it. So it is judged: what the cases are may be said by those
-    files alone.
+    The names of these files come with it. It is judged in this form, because only those files may
+    show what the cases are.
     """
     keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
     named = (
@@ -235,9 +235,9 @@ def _refuse_broken(
 
 
 def _find_results(file: LegacyFile) -> FileFormat | None:
-    """Return what a file is that can be no suite, such as an archive or a table.
+    """Return the type of a file that cannot be a suite, such as an archive or a table.
 
-    It is None for any other file, and for one without a row.
+    Returns None for any other file, and for one without a row.
     """
     with suppress(EvalstoreError):
         shape = find_format(file.path).shape
@@ -247,7 +247,7 @@ def _find_results(file: LegacyFile) -> FileFormat | None:
 
 
 def _refuse_results(file: LegacyFile, sha256: str, shape: FileFormat) -> SourceResult:
-    # Files that are alike are one line of the report.
+    # Files of the same type are one line of the report.
     use = shape.describe_use(file.name).replace(shlex.quote(file.name), "FILE")
     reason = f"it holds {use}, and no suite"
     entry = MigrationEntry(file.name, "", None, MigrationOutcome.UNMAPPED, reasons=(reason,))
@@ -263,8 +263,8 @@ def _pass_over(
     *,
     may_skip: bool,
 ) -> SourceResult:
-    # A known foreign shape is reported even in a folder; an unknown file where it was named, or is
-    # called like a suite.
+    # A known foreign shape is reported even in a folder; an unknown file only if it was named, or
+    # is called like a suite.
     outcome, reason = MigrationOutcome.REFUSED, match.reason
     if match.shape:
         outcome = match.shape.outcome

@@ -1,4 +1,4 @@
-"""Finds the files to migrate, with names equal on every machine.
+"""Finds the files to migrate, with the same names on every machine.
 
 It walks folders, and follows no links.
 """
@@ -22,7 +22,7 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 from evalstore.store.file_history import was_committed
 from evalstore.store.locate import find_top
 
-# Folders of a store or a version control.
+# Folders of a store or of version control.
 _OWN_FOLDERS = frozenset({".git", ".hg", ".jj", ".svn", ".evalstore", STAGE})
 # What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor`
 # folder is committed.
@@ -30,7 +30,7 @@ _INSTALLED_FOLDERS = frozenset(
     {"node_modules", "bower_components", ".venv", "venv", ".tox", ".nox", "site-packages"}
 )
 _INSTALLED = "a folder of installed packages is not searched; name it to search it"
-_MOST_COMPANIONS = 50  # files of one pattern: enough to tell what they are
+_MOST_COMPANIONS = 50  # files per pattern: enough to tell what they are
 _COPY = "this is the run that a migration has made of a source"
 _LINK = "a link is followed only when it is named itself"
 
@@ -62,7 +62,7 @@ class LegacyFile:
     def list_companions(self, path: str) -> list[str]:
         """Return the files that a pattern names, in the order of npm's `glob`.
 
-        They are given by their paths from this one. Any other path is returned itself.
+        Their paths are relative to this one. Any other path is returned itself.
         """
         below = self._resolve_below(path) if has_pattern(path) else None
         if below is None:
@@ -84,8 +84,8 @@ class LegacyFile:
         """Return a companion file's document by the path, with or without `file://`, in this file.
 
         A path is relative to this file; one that begins with / is relative to the folder that the
-        user named. None outside of that folder, through a link, for a URL, and where no file can be
-        read. A file whose suffix names no format is read as text.
+        user named. None outside that folder, through a link, for a URL, and if no file can be read.
+        A file whose extension names no format is read as text.
         """
         with suppress(LoadError):
             if below := self._resolve_below(path):
@@ -107,7 +107,7 @@ class LegacyFile:
         return PurePosixPath(self.name).parents[len(PurePosixPath(self.relative_path).parts) - 1]
 
     def _resolve_below(self, path: str) -> str | None:
-        """Return a path in this file as one below the root; None outside of it, and for a URL."""
+        """Return a path in this file as one below the root; None outside it, and for a URL."""
         path = path.removeprefix("file://")
         folder = PurePosixPath(self.relative_path).parent
         # Normalised before the check, so that `a/../../b` cannot leave the folder.
@@ -117,7 +117,7 @@ class LegacyFile:
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
-    """Return the files of `paths`, once each, by name.
+    """Return the files in `paths`, once each, by name.
 
     A file that is also named itself counts as named.
     """
@@ -126,8 +126,8 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     # Named files come last and replace the same file found in a folder.
     by_path = {_make_absolute(file.path): file for file in files}
     counts = Counter(file.name for file in by_path.values())
-    # Files of several repositories may have one name: only then it has the folder of its repository
-    # in front.
+    # Files of several repositories may have the same name: only then the folder of the repository
+    # comes first.
     for path, file in by_path.items():
         if counts[file.name] > 1 and (top := _find_top(file.path.parent, store)):
             by_path[path] = replace(file, name=f"{_to_text(PurePosixPath(top.name))}/{file.name}")
@@ -137,7 +137,7 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
 
 
 def _mark_copy(file: LegacyFile, names: Collection[str]) -> LegacyFile:
-    """Return a file that is skipped if it is a stored run of another source.
+    """Return a file, marked as skipped if it is a stored run of another source.
 
     It is below `runs/`, and its original is a source, too.
     """
@@ -149,10 +149,10 @@ def _mark_copy(file: LegacyFile, names: Collection[str]) -> LegacyFile:
 
 
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file near one of `paths` is not there any more.
+    """Return whether a recorded file near one of `paths` no longer exists.
 
-    It was below one of them, or beside one. Of a repository outside of the store, its history must
-    have had the file: another one may have one of that name.
+    It was below one of them, or next to one. In a repository outside the store, the history must
+    have had the file: another repository may have one of that name.
     """
     home = _make_absolute(store)
     plain: list[tuple[PurePosixPath, Path]] = []
@@ -162,7 +162,7 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
         name = _make_name(folder, store, folder=True)
         if top := _find_top(folder, store):
             tops.append((name, top))
-        # Outside of the store and of git, a name without a folder says nothing of where it was.
+        # Outside the store and git, a name without a folder does not say where it was.
         elif name.parts or _make_absolute(folder).is_relative_to(home):
             plain.append((name, folder))
 
@@ -182,13 +182,13 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
 
 
 def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
-    """Return whether a recorded file is not there any more in the store.
+    """Return whether a recorded file no longer exists in the store.
 
-    All `paths` must be in the store. Outside of git, the name of a folder is the first part of what
-    was recorded: such a file is missing where the folder has the same below it, and beside it there
-    is none of the recorded name. What was migrated from outside of the store may have been recorded
-    by a name that the store lacks: that alone says nothing, and tells no more than that a suite
-    which is the same otherwise may have moved.
+    All `paths` must be in the store. Outside git, the name of a folder is the first part of what
+    was recorded: such a file is missing if the folder has the rest of the path below it, and no
+    folder of the recorded name is next to it. What was migrated from outside the store may have
+    been recorded by a name that the store lacks: by itself this means nothing, except that an
+    otherwise equal suite may have moved.
     """
     home, all_paths = _make_absolute(store), [*map(_make_absolute, paths)]
     is_inside = all(path.is_relative_to(home) for path in all_paths)
@@ -224,7 +224,7 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
     is_around = home != folder and home.is_relative_to(folder)
     inner = f"{home.relative_to(folder).as_posix()}/" if is_around else ""
     for below in _walk_folder(path):
-        # What lies in the store is named from there, whichever folder around it is searched.
+        # What is in the store is named from there, whichever folder around it is searched.
         full = (
             PurePosixPath(below.removeprefix(inner))
             if inner and below.startswith(inner)
@@ -235,9 +235,7 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
                 f"{_to_text(full)}/", path, below, in_folder=True, skip_reason=_INSTALLED
             )
             continue
-        # A link that leads nowhere is not a file to name instead: it is read, which says why it
-        # cannot be.
-        # pathlib raises for loops.
+        # A dangling link is not a file to name instead: it is read, which says why it cannot be.
         is_link = (path / below).is_symlink() and os.path.exists(path / below)  # noqa: PTH110
         reason = _LINK if is_link else ""
         yield LegacyFile(_to_text(full), path, below, in_folder=True, skip_reason=reason)
@@ -284,7 +282,7 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
     """Return a path relative to the store if it is in it, else to its own repository.
 
-    It is never absolute. What lies in no repository is named as the user wrote it.
+    It is never absolute. A path in no repository is named as the user wrote it.
     """
     absolute, home = _make_absolute(path), _make_absolute(store)
     if absolute.is_relative_to(home):
@@ -298,9 +296,9 @@ def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
 
 
 def _find_top(folder: Path, store: Path) -> Path | None:
-    """Return the top of the working tree of a folder outside of the store.
+    """Return the top of the working tree of a folder outside the store.
 
-    It is None where there is none.
+    Returns None if there is none.
     """
     absolute = _make_absolute(folder)
     return None if absolute.is_relative_to(_make_absolute(store)) else find_top(absolute)
@@ -311,5 +309,6 @@ def _make_absolute(path: Path) -> Path:
 
 
 def _to_text(name: PurePosixPath) -> str:
-    # A file name that is not UTF-8 is spelled with escapes, as reports and artifacts are UTF-8.
+    # A file name that is not UTF-8 is spelled with escapes, because reports and artifacts are
+    # UTF-8.
     return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

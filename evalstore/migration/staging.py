@@ -1,9 +1,9 @@
 """Writes a migration's files, all or nothing: stages them in the git directory, then moves them.
 
-The only writer of this package. What is committed to a repository is not a stage: a clone would
-follow the journal of a stranger. Where there is no repository, the stage lies in the store. A
-journal in the stage names every file before the first one is moved, so the next migration undoes
-what a killed process left. Referenced artifacts move before those that refer to them: concurrent
+It is the only writer in this package. A stage is never something committed to a repository: a clone
+would follow the journal of a stranger. Without a repository, the stage is in the store. A journal
+in the stage names every file before the first one is moved, so the next migration undoes what a
+killed process left. Referenced artifacts move before those that refer to them, so concurrent
 readers never see a dangling reference.
 """
 
@@ -38,8 +38,7 @@ from evalstore.store.locate import find_repository, find_top
 STAGE = ".evalstore-migrating"
 _STATE_FOLDER = "evalstore"  # of a git directory
 _STAGE_NAME = "migrating-"
-# The folders of a store in the order in which their files move: artifacts refer to folders before
-# their own.
+# The folders of a store in the order in which their files move: artifacts refer to earlier folders.
 _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
 _FILE = re.compile(
     rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}",
@@ -50,7 +49,7 @@ _MADE = re.compile(rf"(?:{'|'.join(_FOLDERS)})(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*
 
 @dataclass(frozen=True, slots=True)
 class StageFolder:
-    """Where the files of the store at `root` are staged: the folder `base/name`, no link."""
+    """Where the files of the store at `root` are staged: the folder `base/name`, not a link."""
 
     root: Path
     base: Path
@@ -122,7 +121,7 @@ class StagedWrites:
 def open_stage(root: Path) -> Iterator[StagedWrites]:
     """Lock the store, undo an interrupted migration, yield an empty stage, and clear it at the end.
 
-    Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be
+    Raises `ConflictError` while another migration writes, and `RefusedError` if the store cannot be
     written.
     """
     is_new = not root.exists()
@@ -130,7 +129,7 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
         root.mkdir(parents=True, exist_ok=True)
         stage = _find_stage(root)
         with _lock_store(root):
-            # A migration was killed while it moved files; a stage without a journal is only
+            # A migration was killed while it moved files; a stage without a journal is simply
             # deleted.
             if recovered := has_own(stage.base, stage.journal):
                 _undo_moves(stage)
@@ -160,7 +159,7 @@ def _find_stage(root: Path) -> StageFolder:
     if top is None:
         return StageFolder(root, root, STAGE)
     directory = find_repository(top).git.directory
-    # Several stores of one repository each have their own.
+    # Several stores in one repository have separate stages.
     mark = hashlib.sha256(os.fsencode(folder.relative_to(top))).hexdigest()[:12]
     return StageFolder(root, directory, f"{_STATE_FOLDER}/{_STAGE_NAME}{mark}")
 
@@ -191,7 +190,7 @@ def _undo_moves(stage: StageFolder) -> None:
             remove_below(stage.root, path)
         if old.exists() and not (stage.root / path).exists():
             move_below(stage.base, f"{stage.name}/{old.name}", stage.root, path)
-    for name in reversed(folders):  # a folder after those in it
+    for name in reversed(folders):  # a folder after what is in it
         with suppress(OSError):
             remove_folder_below(stage.root, name)
     remove_below(stage.base, stage.journal)

@@ -1,4 +1,4 @@
-"""Loads the tables of `migrations/`, one a format.
+"""Loads the tables in `migrations/`, one per format.
 
 A table has the format's signs, its keys, and the checks that they become.
 """
@@ -17,9 +17,9 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.places import find_resource_folder
 
 _Row = TypeVar("_Row")
-# In place of the key of a list: the mappings of the root are the cases, by their names.
+# In place of the key of a list: the mappings at the root are the cases, by their names.
 ANY_KEY = "*"
-# Fields of a question that a table may fill beside its id and input.
+# Fields of a question that a table may fill besides its id and input.
 QUESTION_FIELDS = (
     "expected",
     "context",
@@ -55,7 +55,7 @@ class CheckRow:
 class FormatSign:
     """Keys at the root, in a case or in a check, for or against a format.
 
-    One of `keys` and all of `all` must be there, and each key of `values` with one of its values.
+    There must be one of `keys` and all of `all`, and each key in `values` with one of its values.
     """
 
     at: str
@@ -68,7 +68,7 @@ class FormatSign:
 
 @dataclass(frozen=True, slots=True)
 class ForeignShape:
-    """The shape of a foreign file; all of its conditions must hold, and no sign of `unless`.
+    """The shape of a foreign file; all its conditions must hold, and no sign in `unless`.
 
     A file that `has_cases` counts as these do; one that `holds_results` is what a suite's run
     wrote. `format` is the format that it has, if it is one of
@@ -95,11 +95,11 @@ class ForeignShape:
 class PromptRow:
     """Where a program's installation keeps a judge's prompt, and how it becomes a template.
 
-    `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its
-    `places`, each with the template text that stands for it, and by the words that it `mentions`.
-    `syntax` says how places are written. `answers` are further keys of the judge, which say how
-    its reply is read. `loss`: what is not the program's all the same. `first` is the prompt that
-    the program asks before, whose `answers` are further keys of the judge's `first`.
+    `files` are ends of paths. `sha256` are the hashes of known texts; another text is recognised by
+    its `places`, each with the template text that replaces it, and by the words that it `mentions`.
+    `syntax` says how places are written. `answers` are further keys of the judge, which say how its
+    reply is read. `loss`: what still differs from the program. `first` is the prompt that the
+    program asks before, whose `answers` are further keys of the judge's `first`.
     """
 
     judge: str
@@ -118,11 +118,11 @@ class PromptRow:
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """Where a program's code has the texts of a prompt that it puts together for each rubric.
+    """Where a program's code has the texts of a prompt that it assembles for each rubric.
 
-    `texts` names the texts of each function in their order; one without a name is no part of the
-    prompt. `digests` are those of the named texts in known releases. `judge` has further keys of
-    the judge that asks so.
+    `texts` names the texts of each function in order; one without a name is not part of the prompt.
+    `digests` are those of the named texts in known releases. `judge` has further keys of the judge
+    that asks this way.
     """
 
     file: str
@@ -188,13 +188,13 @@ class FormatTable:
 
 
 def has_path(value: Any, path: str) -> bool:
-    """Whether a mapping has a key, or by a path `a/b` a key within another mapping."""
+    """Whether a mapping has a key, or, by a path `a/b`, a key within another mapping."""
     holder, key = _follow_path(value, path)
     return isinstance(holder, dict) and key in holder
 
 
 def get_path(value: Any, path: str) -> Any:
-    """Return what a mapping has at a key, or at a path `a/b`; None where there is nothing."""
+    """Return what a mapping has at a key, or at a path `a/b`; None if nothing."""
     holder, key = _follow_path(value, path)
     return holder.get(key) if isinstance(holder, dict) else None
 
@@ -205,7 +205,7 @@ def split_path(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _follow_path(value: Any, path: str) -> tuple[Any, str]:
-    # A key that is spelt like a path comes before the path.
+    # A key that is spelled like a path comes before the path.
     while "/" in path and isinstance(value, dict) and path not in value:
         step, path = path.split("/", 1)
         value = value.get(step)
@@ -247,7 +247,7 @@ def check_dialect_use(
 
 @cache
 def load_tool_shapes() -> tuple[ForeignShape, ...]:
-    """Return the shapes of files of tools that evalstore knows and does not migrate."""
+    """Return the shapes of files from tools that evalstore knows but does not migrate."""
     path = find_resource_folder("migrations") / "not_migrated/tools.yaml"
     return tuple(map(_parse_shape, read_yaml(path.read_bytes(), path.name).value["not_this"]))
 
@@ -259,7 +259,7 @@ def _load_table(name: str) -> FormatTable:
 
 
 def parse_table(value: Mapping[str, Any]) -> FormatTable:
-    """Return the table of a value that meets the schema."""
+    """Return the table in a value that meets the schema."""
     root, case = value.get("root", {}), value.get("case", {})
     # A variant is the whole table with some keys replaced; variants do not nest.
     variants = tuple(

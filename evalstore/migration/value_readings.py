@@ -1,6 +1,6 @@
-"""Reads single values as the legacy grader did: what a check needs, and what in a file misleads.
+"""Reads single values like the legacy grader: what a check needs, and what in a file misleads.
 
-The grader is Python that trusts its input (it iterates a text like a list, and any true value
+The grader is Python that trusts its input (it iterates a text like a list, and any truthy value
 counts as true), so each reading follows Python and reports where that misleads. A value that
 crashes the grader is refused.
 """
@@ -30,7 +30,7 @@ _NAMES: Mapping[type, str] = {
     int: "a number",
     Decimal: "a number",
 }
-# Words of a key that turn a demand around.
+# Words in a key that invert a demand.
 _BANS = re.compile(
     r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|"
     r"[a-z]Not[A-Z]"
@@ -42,18 +42,18 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
-    """Yield a note on each key of the root, or its parts, unknown to the table.
+    """Yield a note on each key at the root, or in its parts, that the table does not know.
 
     Hidden lists have notes, too.
     """
     if isinstance(value, dict) and ANY_KEY in table.lists and table.lists.keys().isdisjoint(value):
-        # The keys of the root are names, of mappings or of one another.
+        # The keys at the root are names, of mappings or of one another.
         odd = (key for key, item in value.items() if not isinstance(item, dict))
         for key in odd:
             if not isinstance(value[key], str) or value[key] not in value:
                 yield note_unknown_key((key,), ())
         return
-    # A grader reads the first list of the table that a file has; later ones are hidden.
+    # A grader reads the first of the table's lists that a file has; later ones are hidden.
     first, *hidden_lists = [key for key in table.lists if has_path(value, key)] or [""]
     for path in hidden_lists:
         yield MigrationNote(
@@ -108,7 +108,7 @@ def is_number(value: Any) -> TypeGuard[int | Decimal]:
 def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
     """Return a sentence that no grader reads these keys.
 
-    It guesses what a misspelt one means. There is none where there are no keys.
+    It guesses what a misspelt one means. There is none if there are no keys.
     """
     names, known = list(map(str, keys)), list(known)
     if not names:
@@ -126,17 +126,17 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
 
 
 def is_ban(name: str) -> bool:
-    """Whether the words of a key ban something."""
+    """Whether the words in a key ban something."""
     return _BANS.search(name) is not None
 
 
 def select_same_side(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known keys that ask for or ban something like `name`.
+    """Return the known keys that ask for or ban something, like `name`.
 
     A guess must not negate a demand.
     """
     side, letters = is_ban(name), make_slug(name).replace("_", "")
-    # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
+    # The same letters, only joined differently, mean the same: nojquery is no-jquery.
     return [
         key for key in known if is_ban(key) == side or make_slug(key).replace("_", "") == letters
     ]
@@ -147,7 +147,7 @@ def describe_misfits(
 ) -> list[str]:
     """Return a sentence on the keys of a case that its question should mirror.
 
-    It is about those which the question does not mirror, if any.
+    It is about those that the question does not mirror, if any.
     """
     misfits: list[str] = []
     for key, field in mirrors.items():
@@ -187,7 +187,7 @@ def _read_texts(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, list):
         part = "character" if isinstance(raw, str) else "key"
         reasons.append(_TAKEN_APART.format(row.key, describe_type(raw), part))
-    # The empty text is in every output: where any item suffices, the check is always passed.
+    # The empty text is in every output: if any item suffices, the check always passes.
     always = "" in items and row.empty_passes
     if "" in items:
         reasons.append(_EMPTY.format(row.key) + (": it always passes" if always else ""))
@@ -206,8 +206,7 @@ def _read_truth(raw: Any, row: CheckRow) -> ValueReading:
 def _read_minimum(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
         return _refuse_crash(row.key, describe_type(raw)) if raw else ValueReading()
-    # A count is whole, so a bound between two counts is the next one.
-    # No output has as many lines: larger bounds have the same effect.
+    # A count is an integer, so a bound between two counts is the next one.
     return _make_bound(
         raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), 1e15)))
     )
@@ -306,7 +305,7 @@ def _is_message(item: Any) -> bool:
 
 
 def is_plain(messages: list[dict[str, Any]]) -> bool:
-    """Whether messages are one of the user alone."""
+    """Whether all messages are the user's."""
     return len(messages) == 1 and messages[0]["role"] == "user"
 
 
@@ -323,7 +322,7 @@ def _render_content(content: Any) -> str:
 def _render_blocks(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         value = block.get("value", block.get("text")) if isinstance(block, dict) else block
-        # Files and images are named in the text, as a judge here sees text only.
+        # Files and images are named in the text, because a judge here sees only text.
         if isinstance(block, dict) and block.get("type") != "text":
             yield (
                 f"[{block.get('type')}: "

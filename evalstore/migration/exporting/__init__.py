@@ -1,4 +1,1 @@
-"""Gives migrated artifacts back.
-
-It has what an export reads and returns, and the proof that nothing is lost.
-"""
+"""Exports migrated artifacts: what is read and returned, and the proof that nothing is lost."""

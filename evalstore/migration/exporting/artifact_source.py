@@ -1,6 +1,6 @@
 """Opens the artifacts that an export reads.
 
-They are those of a store, or of a folder that is no repository.
+They are those of a store, or of a folder that is not a repository.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class ArtifactSource:
 
     # `format` is the word of the command line.
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002
-        """Return the artifacts on disk that stand for a format's sources.
+        """Return the artifacts on disk that came from a format's sources.
 
-        They are datasets, and what has a remainder.
+        They are datasets, and whatever has a remainder.
         """
         if self.root is None:
             raise RefError(
@@ -69,8 +69,7 @@ class ArtifactSource:
                 resolved = self.store.resolve(ref)
                 return resolved.artifact, list(self.store.questions(resolved))
             except RefError:
-                # Only a bare reference falls back to the disk: a pinned version must exist as a
-                # release.
+                # Only a bare reference falls back to the disk: a pinned version must be released.
                 has_file = self.root is not None and (self.root / ref.path).exists()
                 if ref.type is not PinType.NONE or not has_file:
                     raise
@@ -82,7 +81,7 @@ class ArtifactSource:
     def load_artifact(self, ref: Ref) -> Artifact:
         """Return the rubric or judge at a reference.
 
-        It is its release, or before the first one its file.
+        It is its release, or, before the first one, its file.
         """
         has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
@@ -100,9 +99,9 @@ class ArtifactSource:
         return self.load_dataset(ref)[0] if ref.kind is Kind.DATASET else self.load_artifact(ref)
 
     def load_unreleased(self, ref: Ref) -> Artifact:
-        """Return the file that a pin means once it is released.
+        """Return the file that a pin will mean once it is released.
 
-        That is one with its version; else it is the release.
+        It is a file with that version; otherwise it is the release.
         """
         with suppress(EvalstoreError):
             artifact = self._read_on_disk(ref)

@@ -1,6 +1,6 @@
 """The values that `export` returns.
 
-It also has the refusal of a rubric that was edited since it was migrated.
+It also has the refusal of a rubric that was edited since its migration.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ EDIT_HINT = "export an earlier version, or take the edit back"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One exported file: its path, where it comes from, and its text.
+    """One exported file: its path, its origin, and its text.
 
-    `ref` is the artifact or run that it comes from. `left_out` is what the text does not have.
-    `behind` are pins of its dataset to rubrics that have a later version since their source
-    changed.
+    `ref` is the artifact or run that it comes from. `left_out` is what the text lacks. `behind` are
+    pins of its dataset to rubrics that have a later version since their source changed.
     """
 
     file: str
@@ -31,23 +30,23 @@ class ExportedFile:
 
 
 class EditedRubricError(RefusedError):
-    """A rubric says something else than when it was migrated: its question cannot be given back."""
+    """A rubric has changed since its migration: its question cannot be exported."""
 
     def __init__(
         self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT
     ) -> None:
         """Name the question and the reference of its rubric.
 
-        `reason` says what is the matter with the rubric.
+        `reason` says what is wrong with the rubric.
         """
-        # A rubric that is filled with the values of one question is named with that.
+        # If the values of one question are filled into a rubric, the message names that question.
         self.rubric = rubric.partition("#")[0]
         super().__init__(f"{question}, graded by {self.rubric}: {reason}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class UnexportedFile:
-    """A file that could not be given back, its artifact, the rubric that is why, and the reason."""
+    """A file that could not be exported, its artifact, the rubric responsible, and the reason."""
 
     file: str
     ref: str
@@ -60,8 +59,8 @@ class UnexportedFile:
 class ExportResult:
     """The files of one export.
 
-    `out` is the folder they were written to, None when nothing was written. `refused` are the files
-    that could not be given back.
+    `out` is the folder they were written to, None if nothing was written. `refused` are the files
+    that could not be exported.
     """
 
     format: str

@@ -1,4 +1,4 @@
-"""Proves round trips: artifacts restore their source, and that still means what the store says."""
+"""Proves round trips: artifacts restore their source, which still means what the store says."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_unchanged(
         for question, rubric in pairs:
             ref = question.rubric_ref or ""
             rubrics.append((question.id, ref, fill_rubric(used[ref], question.row), rubric))
-    # References are expanded on both sides: artifacts may have been renamed by the plan.
+    # References are expanded on both sides: the plan may have renamed artifacts.
     for name, ref, value, draft in rubrics:
         if draft is None:
             continue
@@ -79,9 +79,9 @@ def check_unchanged(
 
 
 def _take_implied_names(rubric: Mapping[str, Any], draft: ArtifactDraft) -> Mapping[str, Any]:
-    """Return a rubric with the names that its statements have by their words, which no source says.
+    """Return a rubric whose statements have the names that their words imply, as in the source.
 
-    A statement that was put in other words here keeps the name that its former words gave it.
+    A statement that was reworded here keeps the name that its former words gave it.
     """
     names: dict[str, str] = {}
     for check, other in zip(rubric["checks"], draft.value["checks"], strict=False):
@@ -102,7 +102,7 @@ def check_restorable(
 ) -> None:
     """Raise `RefusedError` unless artifacts restore their source (`""`) and its companions as data.
 
-    Runs before anything is written: the proof that nothing is lost.
+    It runs before anything is written: the proof that nothing is lost.
     """
     restored = restore_files(main, rubrics, table)
     if not all(
@@ -147,7 +147,7 @@ def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
         and isinstance(pinned, str)
         and is_same_artifact(ref, pinned)
     ):
-        # The source calls the rubric by another name than the store.
+        # The source uses another name for the rubric than the store.
         row = {**row, "rubric_ref": f"{pin.partition('@')[0]}@{ref.partition('@')[2]}"}
     # A rubric is compared by its content.
     ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}

@@ -1,1 +1,1 @@
-"""Three-way merges of what was migrated last, the source now, and the file, whole or by parts."""
+"""Three-way merges of what was last migrated, the source now, and the file, whole or by parts."""

@@ -25,7 +25,7 @@ class CaseKey(NamedTuple):
 class ArtifactGroup:
     """Drafts with equal content, which share one artifact, and the places that need it, by draft.
 
-    One that is named by what several cases ask for `is_shared`: none of the cases is its place.
+    A group named after what several cases ask for `is_shared`: none of the cases is its place.
     `moved_on` had this content when it was migrated, and was changed here since. `base` is the
     digest of the content.
     """
@@ -45,16 +45,16 @@ class ArtifactGroup:
 
     @property
     def is_wanted_often(self) -> bool:
-        """Whether several cases have it for their own rubric."""
+        """Whether several cases have it as their own rubric."""
         return len(self.keys) > 1 and not self.keys[0].part and self.draft.kind is Kind.RUBRIC
 
     @property
     def is_for_any_case(self) -> bool:
-        """Whether nothing in its rubric is of one case, not even the names of checks."""
+        """Whether nothing in its rubric belongs to one case, not even the names of checks."""
         checks = self.draft.value["checks"] if self.draft.is_shape else ()
         return self.draft.is_shape and all("id" not in check or "each" in check for check in checks)
 
     def select(self, places: Mapping[int, CaseKey]) -> ArtifactGroup:
-        """Return the group with some of its places; one place shares it with nobody."""
+        """Return the group with some of its places; a single place shares it with nobody."""
         is_shared = self.is_shared and (len(places) > 1 or self.draft.is_shape)
         return replace(self, places=dict(places), is_shared=is_shared)

@@ -1,7 +1,7 @@
 """Decides what a migration does to an existing artifact: a merge of last time, source, and file.
 
-The base is a digest, as it is only ever compared: what was migrated last, without what people and
-releases move.
+The base is a digest, because it is only ever compared: what was last migrated, without what people
+and releases move.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _NO_BASE = (
 
 _PARTS = "parts"
 _ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
-_SHOWN = 3  # parts that a conflict names
+_SHOWN = 3  # parts named in a conflict
 _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 MiB
 
 
 class ConflictSide(StrEnum):
-    """Whose side wins where an artifact changed at the source and in the store.
+    """Whose side wins if an artifact changed at the source and in the store.
 
     It is none, one, or both.
     """
@@ -76,9 +76,9 @@ class ConflictSide(StrEnum):
 
 
 class MergeResult(NamedTuple):
-    """What becomes of a file: its state, why, and the value to write.
+    """What happens to a file: its state, why, and the value to write.
 
-    The value is None where only its origin changes.
+    The value is None if only its origin changes.
     """
 
     state: FileState
@@ -89,8 +89,8 @@ class MergeResult(NamedTuple):
 def digest_content(value: Mapping[str, Any]) -> str:
     """Return the digest of what a migration writes.
 
-    It covers no id, no version, no pinned versions and no origin. As short as a base is noted: it
-    guards against an oversight, not an enemy, who could write any base.
+    It covers no id, version, pinned version or origin. It is as short as a noted base: it guards
+    against an oversight, not an enemy, who could write any base.
     """
     return _digest_value(expand_columns(select_content(value)))
 
@@ -123,11 +123,11 @@ def merge_artifact(
     side: ConflictSide,
     load_base: Callable[[], PartNode | None],
 ) -> MergeResult:
-    """Return what becomes of an artifact.
+    """Return what happens to an artifact.
 
-    `new` is what the source gives, `ours` the file, and `base` the last digest. `load_base` gives
-    the digests of its parts, where there is a trace of it. A value to write has the version of the
-    file, or a higher one that the source itself states, and keeps its pins.
+    `new` is what the source gives, `ours` the file, and `base` the last digest. `load_base` returns
+    the digests of its parts, if there is a trace of it. A value to write has the version of the
+    file, or a higher one in the source itself, and keeps its pins.
     """
     if ours is None:
         return MergeResult(FileState.CONFLICT, _UNREAD, None)
@@ -154,7 +154,7 @@ def _merge_sides(
 ) -> MergeResult:
     """Return both sides' changes.
 
-    Where they meet, a conflict that has `forced`, the source's side.
+    If they overlap, return a conflict with the source's side as `forced`.
     """
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
@@ -199,10 +199,10 @@ def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
 
 
 def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an `x_source` says of the last migrated parts.
+    """Return what an `x_source` says about the last migrated parts.
 
-    `x_source` among them is a digest of all. Where there are too many of them, only those of whole
-    items are noted, or none.
+    `x_source` among them is a digest of all. If there are too many, only those of whole items are
+    noted, or none.
     """
     parts = digest_parts(value)
     for deep in (True, False):
@@ -215,9 +215,9 @@ def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
 def merge_removed(
     new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide
 ) -> MergeResult:
-    """Return what becomes of an artifact whose file somebody removed.
+    """Return what happens to an artifact whose file somebody removed.
 
-    Its last release stands for it.
+    Its last release takes its place.
     """
     merged = keep_pins(new, released) | {"version": _choose_version(new, released)}
     if side is ConflictSide.SOURCE:
@@ -254,12 +254,12 @@ def choose_pin(new: str, ours: str | None) -> str:
     if ours is None or not is_same_artifact(ours, new):
         return new
     versions = find_version(new.partition("@")[2]), find_version(ours.partition("@")[2])
-    # A range, or a pin to the working file, is somebody's choice.
+    # A range, or a pin to the working file, is a deliberate choice.
     return new if versions[0] and versions[1] and versions[0] > versions[1] else ours
 
 
 def is_same_artifact(ref: str, other: str) -> bool:
-    """Whether two references are to one artifact, whatever version they pin."""
+    """Whether two references mean one artifact, whatever version they pin."""
     return _name_of(ref) == _name_of(other)
 
 
@@ -279,7 +279,7 @@ def _is_later(new: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
 def _strip_pins(value: Any) -> Any:
     if isinstance(value, list):
         return [_strip_pins(item) for item in value]
-    # A source is given back with its digits: 1 and 1.0 differ, which canonical JSON takes for one
+    # A source is exported with its digits: 1 and 1.0 differ, which canonical JSON takes for one
     # number.
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return ["number", str(value)]

@@ -13,17 +13,17 @@ _LINE_TAIL = re.compile(r"\s+#.*\s*")
 
 
 class _LineComments(NamedTuple):
-    """The comments of a line of a text in our own layout: lines above it, and what is behind it."""
+    """The comments of a line of a text in our own layout: lines above it, and what follows it."""
 
     above: list[str]
     tail: str = ""
 
 
 def carry_comments(base: str, current: str, new: str) -> str | None:
-    """Return `new` with the comments that `current` adds to `base`; None where more differs.
+    """Return `new` with the comments that `current` adds to `base`; None if more differs.
 
-    A comment stays at its line; where that is gone, it stands above what follows. That the values
-    are those of `new` is for the caller to check: within a text of several lines a comment is none.
+    A comment stays at its line; if that is gone, it goes above what follows. The caller must check
+    that the values are those of `new`: inside a text of several lines, a comment would not be one.
     """
     lines, target = base.splitlines(keepends=True), new.splitlines(keepends=True)
     comments = _find_comments(lines, current.splitlines(keepends=True))
@@ -47,7 +47,7 @@ def carry_comments(base: str, current: str, new: str) -> str | None:
 
 
 def _find_comments(base: Sequence[str], current: Sequence[str]) -> list[_LineComments] | None:
-    """Return the comments of each line of `base`, and of its end; None where more differs."""
+    """Return the comments of each line of `base`, and of its end; None if more differs."""
     comments, waiting = list[_LineComments](), list[str]()
     for line in current:
         expected = base[len(comments)] if len(comments) < len(base) else None

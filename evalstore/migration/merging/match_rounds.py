@@ -1,4 +1,4 @@
-"""The rounds in which an artifact of a suite is known again, the surest first."""
+"""The rounds in which an artifact of a suite is recognised, strongest evidence first."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from evalstore.migration.merging.stored_artifacts import StoredArtifact
 
 FileStored = Callable[[StoredArtifact, Container[str]], Any]
 ListKeys = Callable[[ArtifactGroup, Mapping[str, str]], list[Any]]
-# How an artifact of a suite is known again, the surest first: the key under which a stored one is
-# filed (`cases` are those that the suite still has), and the keys by which a group looks for it
-# (`pins` are those of the questions).
+# How an artifact of a suite is recognised, strongest evidence first: the key under which a stored
+# one is filed (`cases` are those that the suite still has), and the keys by which a group looks for
+# it (`pins` are those of the questions).
 CONTENT_ROUNDS = 3  # the first rounds
 MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     (
@@ -25,7 +25,7 @@ MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     ),
     (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
     (
-        # A judge that the whole suite asks is a part of no case.
+        # A judge that the whole suite asks belongs to no case.
         lambda item, _: (
             (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None
         ),

@@ -40,7 +40,7 @@ _TAKEN = (
 
 
 class MergeSides(NamedTuple):
-    """One file as both sides began from it, and as each of them has it now."""
+    """One file as both sides began with it, and as each of them has it now."""
 
     base: bytes
     ours: bytes
@@ -50,7 +50,7 @@ class MergeSides(NamedTuple):
 class FileMerge(NamedTuple):
     """The merged bytes.
 
-    Where they are in conflict, they have git's markers. `notes` are for the user.
+    If they conflict, they have git's markers. `notes` are for the user.
     """
 
     data: bytes
@@ -59,7 +59,7 @@ class FileMerge(NamedTuple):
 
 
 def merge_file(path: str, sides: MergeSides) -> FileMerge:
-    """Merge a file of the store at this path in the repository; any other by lines, as git does."""
+    """Merge the store's file at this path in the repository; any other by lines, like git."""
     if sides.theirs in {sides.base, sides.ours}:
         return FileMerge(sides.ours, is_clean=True)
     if sides.base == sides.ours:
@@ -100,7 +100,7 @@ def _list_taken(ours: Ledger, theirs: Ledger) -> Iterator[str]:
 def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
     """Keep every line of both sides.
 
-    Only a version that both released, differently, is in conflict.
+    Only a version that both released, with different content, is a conflict.
     """
     ours, theirs = parse_ledger(sides.ours), parse_ledger(sides.theirs)
     if taken := list(_list_taken(ours, theirs)):
@@ -111,7 +111,7 @@ def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
 
 
 def _merge_locks(sides: MergeSides) -> FileMerge | None:
-    """Return the entries of both sides; None where both locked one reference, each otherwise."""
+    """Return the entries of both sides; None if both locked one reference differently."""
     base, ours, theirs = (read_lock(data) if data.strip() else NO_LOCK for data in sides)
     for ref in ours.refs.keys() & theirs.refs.keys():
         if ours.refs[ref] != theirs.refs[ref] and base.refs.get(ref) not in {
@@ -137,7 +137,7 @@ def _merge_artifacts(path: str, sides: MergeSides) -> FileMerge:
 
 
 def _mark_conflict(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
-    """Return a conflict as git writes it, also where lines would merge: around all that differs."""
+    """Return a conflict as git writes it, around all differences, even where lines would merge."""
     merged = merge_texts_marked(base, ours, theirs)
     return FileMerge(
         (merge_texts_marked(b"", ours, theirs) if merged.is_clean else merged).data, is_clean=False
@@ -147,7 +147,7 @@ def _mark_conflict(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
 class _ArtifactMerge(NamedTuple):
     """The three sides of an artifact with their parts, and the merged parts.
 
-    A text is sought for the merged parts.
+    It looks for a text that has the merged parts.
     """
 
     path: str
@@ -158,11 +158,11 @@ class _ArtifactMerge(NamedTuple):
 
     @classmethod
     def find(cls, path: str, documents: Sequence[Document]) -> _ArtifactMerge | None:
-        """Merge the parts of three sides; None where they cannot be merged by part."""
+        """Merge the parts of three sides; None if they cannot be merged by part."""
         values = [document.value for document in documents]
         if not all(isinstance(value, dict) for value in values):
             return None
-        # Where an artifact was migrated from is not a part of it: all must say the same.
+        # The origin of an artifact is not a part of it: all sides must agree.
         if len({_digest_sources(value) for value in values}) > 1:
             return None
         base = build_parts(values[0], compute_digest)
@@ -170,9 +170,9 @@ class _ArtifactMerge(NamedTuple):
         return cls(path, documents, nodes, *merge_parts(*nodes))
 
     def join_parts(self) -> str | None:
-        """Return the text with each part as the side that changed it wrote it.
+        """Return the text with each part as written by the side that changed it.
 
-        It is None if the layouts differ.
+        Returns None if the layouts differ.
         """
         with suppress(TextClashError):
             return merge_regions(self.documents, self.nodes, self.merged)
@@ -181,8 +181,8 @@ class _ArtifactMerge(NamedTuple):
     def is_met_by(self, text: str) -> bool:
         """Whether a text has the merged value, and every comment that it must have.
 
-        The order of the value does not count. Where both sides changed one part, such as a
-        template, its lines may have merged.
+        The order of the value does not matter. If both sides changed one part, such as a template,
+        its lines may have merged.
         """
         with suppress(LoadError):
             document = read_yaml(text, self.path)
@@ -198,7 +198,7 @@ class _ArtifactMerge(NamedTuple):
         return self._map_agreed(found) == self._map_agreed(self.merged)
 
     def _map_agreed(self, node: PartNode) -> dict[tuple[str, ...], str | None]:
-        """Return the digests of all wholes by place, but for what both sides changed."""
+        """Return the digests of all wholes by place, except for what both sides changed."""
         clashes = self.clashes
 
         def is_clash(place: tuple[str, ...]) -> bool:
@@ -211,7 +211,7 @@ class _ArtifactMerge(NamedTuple):
 def _count_due_comments(documents: Sequence[Document]) -> Counter[str]:
     """Return the comments that a merge must have.
 
-    They are both sides', but for those that one side changed.
+    They are both sides', except for those that one side changed.
     """
     base, ours, theirs = map(count_comments, documents)
     due: Counter[str] = Counter()
@@ -232,9 +232,9 @@ def _list_wholes(
 
 
 def _set_one_version(documents: Sequence[Document]) -> list[Document]:
-    """Write the merge's version, the higher of both sides, into all three: it is never in conflict.
+    """Write the merge's version, the higher of both, into all three sides, so it never conflicts.
 
-    From there the next bump goes on, whichever side has released.
+    The next bump continues from there, whichever side has released.
     """
     values = (document.value if isinstance(document.value, dict) else {} for document in documents)
     base, ours, theirs = (value.get("version") for value in values)
@@ -263,7 +263,7 @@ def _list_sources(value: Any) -> list[Any]:
 
 
 def _has_one_meaning(path: str, text: str) -> bool:
-    """Whether a text that was merged by lines is readable, and no item in it is there twice."""
+    """Whether a text merged by lines is readable and has no duplicate items."""
     with suppress(LoadError):
         value = read_yaml(text, path).value
         if not isinstance(value, dict):
@@ -277,9 +277,9 @@ def _has_one_meaning(path: str, text: str) -> bool:
 
 
 def _merge_rows(sides: MergeSides) -> FileMerge | None:
-    """Merge rows, each a line as it was, or return None where they lack ids.
+    """Merge rows, each a line as it was, or return None if they lack ids.
 
-    A row that both sides changed is in conflict.
+    A row that both sides changed is a conflict.
     """
     base, ours, theirs = (_index_rows(data) for data in sides)
     if base is None or ours is None or theirs is None:

@@ -1,6 +1,6 @@
 """Merges two versions of an artifact by parts: keys, items by id, lists of plain values as sets.
 
-The base, which both began from, is a tree of digests: parts are only ever compared with it.
+The base, with which both began, is a tree of digests: parts are only ever compared with it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from evalstore.model.rubric import list_check_ids
 DigestPart = Callable[[Any], str]
 _SOURCE = "x_source"
 _CHECKS = ("checks",)
-# Mappings of settings that mean something each by itself, wherever they are. All others are wholes:
-# an answer, a JSON Schema, the record of a measurement.
+# Mappings of settings each of which means something by itself, wherever they are. All others are
+# wholes: an answer, a JSON Schema, the record of a measurement.
 _BY_KEY = frozenset({"scoring", "weights", "model", "extra", "variables", "defaults", "metadata"})
-_IN_ORDER = frozenset({"level_names", "level_scores"})  # lists that mean something by their order
-_SET_MARK = "="  # before the digest of an item of a set
+_IN_ORDER = frozenset({"level_names", "level_scores"})  # lists whose order has a meaning
+_SET_MARK = "="  # before the digest of an item in a set
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PartNode:
     is_list: bool = False
 
     def is_as(self, base: PartNode | None) -> bool:
-        """Whether it is what the base has."""
+        """Whether it equals what the base has."""
         if base is None:
             return False
         if base.digest is not None or self.children is None or base.children is None:
@@ -59,9 +59,9 @@ class PartNode:
 def build_parts(
     content: Mapping[str, Any], digest: DigestPart, base: PartNode | None = None
 ) -> PartNode:
-    """Return the parts of an artifact without any `x_source`, which no person edits.
+    """Return the parts of an artifact without any `x_source`, which people do not edit.
 
-    Checks without an id are known by their content in `base`, then by their kind and place there.
+    Checks without an id are matched by their content in `base`, then by their kind and place there.
     """
     bases = (base.children if base else None) or {}
     own = {key: value for key, value in content.items() if key != _SOURCE}
@@ -89,7 +89,7 @@ def _build(
     elif isinstance(value, dict) and place[-1] in _BY_KEY:
         nodes = {key: _build((*place, key), item, digest) for key, item in value.items()}
         return PartNode(digest(value), nodes)
-    # A reference is compared by its name alone, which its key tells.
+    # A reference is compared by its name alone, which its key shows.
     return PartNode(digest(value if len(place) == 1 else {place[-1]: value}), value=value)
 
 
@@ -138,7 +138,7 @@ def _label_checks(checks: Sequence[Any], digest: DigestPart, base: PartNode | No
     for number, check in enumerate(checks):
         if ids[number] is None:
             implied = re.compile(rf"{re.escape(check['kind'])}(?:_\d+)?")
-            # A check that the base has nothing like is known by its content alone.
+            # A check unlike any in the base is identified by its content alone.
             label = next(filter(implied.fullmatch, free), f"{check['kind']} {digest(check)}")
             ids[number] = label
             free.pop(label, None)
@@ -150,7 +150,7 @@ def merge_parts(
 ) -> tuple[PartNode, list[tuple[str, ...]]]:
     """Return `ours` with what differs between `base` and `theirs`.
 
-    The places of what both changed come with it.
+    The places that both changed come with it.
     """
     clashes: list[tuple[str, ...]] = []
     return _merge_children((), base.children or {}, ours, theirs, clashes), clashes
@@ -168,7 +168,8 @@ def _merge(
     if base:
         children = base.children
     has_parts = ours and theirs and ours.children is not None and theirs.children is not None
-    # The items of a list say where they are from as the source has it now, whoever's they are.
+    # The items of a list state their origin as the source has it now, whichever side they come
+    # from.
     if ours and theirs and has_parts and children is not None and are_lists:
         return _merge_children(place, children, ours, theirs, clashes)
     same_here, same_there = _is_same(ours, base), _is_same(theirs, base)

@@ -1,4 +1,4 @@
-"""Reads what a store holds of migrations.
+"""Reads what a store knows about migrations.
 
 It finds which artifact came from which suite and case, and from which drafts.
 """
@@ -23,7 +23,7 @@ from evalstore.model.artifact import build_rows_name
 from evalstore.model.question_ids import read_former_id
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 
-# The whole value of an artifact at its last release; None where there is none to be had.
+# The whole value of an artifact at its last release; None if it cannot be had.
 LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
 _BLOCK = re.compile(rb"(?m)^(x_source:\r?\n(?: .*\n|\r?\n)*)")
 _MENTION = re.compile(rb"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
@@ -31,11 +31,11 @@ _MENTION = re.compile(rb"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
 
 @dataclass(frozen=True, slots=True)
 class ArtifactOrigin:
-    """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
+    """Where an artifact comes from, according to its `x_source`; texts, empty if it does not say.
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own.
     `case` is the id of a question, `part` a pointer within the case. `base` is the digest of what
-    was last migrated. `share` says who shares the suite's rubrics: cases, where it says nothing.
+    was last migrated. `share` says who shares the suite's rubrics: cases, if it says nothing.
     """
 
     format: str = ""
@@ -75,7 +75,7 @@ class StoredArtifact:
     def is_part(self) -> bool:
         """Whether it is one of the rubrics and judges of a suite.
 
-        It does not stand for the suite itself.
+        It does not represent the suite itself.
         """
         return bool(self.origin.suite) and bool(self.origin.case or not self.origin.file)
 
@@ -85,7 +85,7 @@ class StoredArtifacts:
     """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all.
 
     `removed` has the last released value of those whose file was removed, by name; `runs` are the
-    paths of stored runs by the names that their sources' files had.
+    paths of stored runs by the names of their source files.
     """
 
     root: Path
@@ -97,14 +97,14 @@ class StoredArtifacts:
 
     @classmethod
     def read(cls, root: Path, load_release: LoadRelease) -> StoredArtifacts:
-        """Read the headers of all artifacts of a store; of those that are gone the last release."""
+        """Read the headers of all artifacts of a store; of deleted ones, the last release."""
         by_suite: dict[tuple[str, str], list[StoredArtifact]] = {}
         by_content: dict[tuple[Kind, str], list[StoredArtifact]] = {}
         names = set[str]()
         removed: dict[str, dict[str, Any]] = {}
         for kind in Kind:
             found = list(_read_working(root, kind))
-            # An id with a ledger was released once, though its file may be gone: its versions are
+            # An id with a ledger has been released, although its file may be gone: its versions are
             # not used again.
             ledgers = list_below(root, f".evalstore/sums/{kind}")
             gone = {*ledgers} - {artifact.id for artifact in found}
@@ -126,10 +126,10 @@ class StoredArtifacts:
 
     @property
     def suites(self) -> list[StoredArtifact]:
-        """The artifacts that stand for a source, and say whose a suite is.
+        """The artifacts that represent a source, and say which suite it is.
 
-        Of a source there is one of each kind at most. A dataset, a rubric and a judge from files of
-        their own may have one name.
+        A source has at most one of each kind. A dataset, a rubric and a judge from different files
+        may have the same name.
         """
         firsts: list[StoredArtifact] = []
         for artifacts in self.by_suite.values():
@@ -139,13 +139,13 @@ class StoredArtifacts:
 
     # `format` is the word of the command line.
     def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002
-        """Return the rubrics and judges of a suite, without what stands for the suite itself."""
+        """Return the rubrics and judges of a suite, without what represents the suite itself."""
         return [artifact for artifact in self.by_suite.get((format, suite), ()) if artifact.is_part]
 
     def find_run(self, file: str, sha256: str) -> str:
         """Return the path of the stored run that is a source with another folder in front.
 
-        Empty where there is none, or where several could be meant.
+        It is empty if there is none, or if several are possible.
         """
         found: list[str] = []
         for path in self.runs.get(PurePosixPath(file).name, ()):
@@ -157,7 +157,7 @@ class StoredArtifacts:
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
         """Return the whole value of an artifact, a dataset with its rows.
 
-        It is None where it cannot be read.
+        Returns None if it cannot be read.
         """
         return (
             self.removed[artifact.name]
@@ -167,7 +167,7 @@ class StoredArtifacts:
 
 
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
-    """Return an artifact's value, with questions for its `rows`; None where it cannot be read."""
+    """Return an artifact's value, with questions for its `rows`; None if it cannot be read."""
     with suppress(LoadError):
         document = read_yaml(read_below(root, path, LARGE_FILE), path)
         if not isinstance(document.value, dict):
@@ -180,13 +180,13 @@ def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
 
 
 def locate_rows(path: str) -> str:
-    """Return the path of the rows that a migration writes beside the file of a dataset."""
+    """Return the path of the rows that a migration writes next to the file of a dataset."""
     file = PurePosixPath(path)
     return str(file.with_name(build_rows_name(file.stem)))
 
 
 def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
-    """Return the rows in a file beside a dataset. Raises `LoadError` for what cannot be read."""
+    """Return the rows in a file next to a dataset. Raises `LoadError` for what cannot be read."""
     lines = read_below(root, path, LARGE_FILE).split(b"\n")
     return (
         read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()
@@ -196,7 +196,7 @@ def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
 def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
     """Return the whole value of a dataset.
 
-    The questions are where it names the file of their rows.
+    The questions take the place of the name of their file.
     """
     whole: dict[str, Any] = {}
     for key, item in value.items():
@@ -208,7 +208,7 @@ def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
 
 
 def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
-    """Return the questions of a stored dataset by id, those that are mappings and have one."""
+    """Return the questions of a stored dataset by id, if they are mappings and have one."""
     rows = questions if isinstance(questions, list) else ()
     return {
         row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)
@@ -218,13 +218,13 @@ def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
 def find_former_ids(
     rows: Mapping[str, Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return questions' former ids, by those of now; one whose id is gone is known by its input."""
+    """Return questions' former ids by their present ones; a lost id is recognised by its input."""
     ids = {question["id"] for question in questions}
     kept = {id_: former for id_ in ids & rows.keys() if (former := read_former_id(rows[id_]))}
     gone = [(compute_digest(row.get("input")), id_) for id_, row in rows.items() if id_ not in ids]
     asked = [question for question in questions if gone and question["id"] not in rows]
     new = [(compute_digest(question.get("input")), question["id"]) for question in asked]
-    # Where several could be meant, none is.
+    # If several are possible, none is chosen.
     counts = Counter(digest for digest, _ in gone), Counter(digest for digest, _ in new)
     renamed = {digest: id_ for digest, id_ in gone if counts[0][digest] == counts[1][digest] == 1}
     return kept | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
@@ -233,7 +233,7 @@ def find_former_ids(
 def find_row_pins(
     rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what the stored dataset pins, by the ids of now."""
+    """Return what the stored dataset pins, by present ids."""
     refs = {id_: row.get("rubric_ref") for id_, row in rows.items()}
     pins = {id_: ref for id_, ref in refs.items() if isinstance(ref, str)}
     return pins | {id_: pins[old] for id_, old in former.items() if id_ not in pins and old in pins}
@@ -242,7 +242,7 @@ def find_row_pins(
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     """Return the hashes of questions' inputs.
 
-    By these a suite is known again within this process.
+    They identify a suite within this process.
     """
     inputs = (row.get("input") for row in rows if isinstance(row, dict))
     return frozenset(hash(text) for text in inputs if isinstance(text, str))
@@ -251,7 +251,7 @@ def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
 def list_words(rows: Iterable[Any]) -> frozenset[int]:
     """Return the hashes of the words of the only question.
 
-    It is empty where there are several questions, or none.
+    It is empty if there are several questions, or none.
     """
     inputs = [row.get("input") for row in rows if isinstance(row, dict)]
     if len(inputs) != 1 or not isinstance(inputs[0], str):
@@ -260,7 +260,7 @@ def list_words(rows: Iterable[Any]) -> frozenset[int]:
 
 
 def hash_file(root: Path, path: str) -> str:
-    """Return the SHA-256 of a file; empty where it cannot be read."""
+    """Return the SHA-256 of a file; empty if it cannot be read."""
     with suppress(LoadError):
         return hashlib.sha256(read_below(root, path, LARGE_FILE)).hexdigest()
     return ""
@@ -287,11 +287,11 @@ def _read_working(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
 
 
 def _read_origin(root: Path, path: str) -> ArtifactOrigin:
-    """Return a file's origin; its `x_source` is read alone, because the rest may be long."""
+    """Return a file's origin; only its `x_source` is read, because the rest may be long."""
     with suppress(LoadError):
         data = read_below(root, path, LARGE_FILE)
         if block := _BLOCK.search(data):
-            with suppress(LoadError):  # an alias of what stands elsewhere in the file
+            with suppress(LoadError):  # an alias of something elsewhere in the file
                 return _read_source(read_yaml(block[1], path).value["x_source"])
         value = read_yaml(data, path).value if _MENTION.search(data) else None
         return _read_source(value.get("x_source") if isinstance(value, dict) else None)

@@ -1,6 +1,6 @@
 """Merges the texts of an artifact.
 
-Each part is as the side has it that changed it, and the comments are those of both.
+Each part is as the side that changed it has it, and the comments are those of both.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from evalstore.store.repository.text_merge import merge_texts
 
 
 class TextClashError(Exception):
-    """Both sides wrote something else in one place, as a comment each behind one value."""
+    """Both sides wrote something different in one place, such as a comment each after one value."""
 
 
 class _TextPart(NamedTuple):
-    """A part of one side: its text, and its value with labels; no node for what is no part."""
+    """A part of one side: its text, and its value with labels; without a node it is not a part."""
 
     region: Region
     node: PartNode | None
@@ -38,7 +38,7 @@ class _TextPart(NamedTuple):
 
     @property
     def children(self) -> Mapping[str, PartNode] | None:
-        """Its own parts; None where it is a whole, of which only the text is in pieces."""
+        """Its own parts; None if it is a whole, of which only the text is in pieces."""
         return self.node.children if self.node else None
 
 
@@ -67,7 +67,7 @@ _CutSides = tuple[_CutPart | None, _CutPart, _CutPart]
 def merge_regions(
     documents: Sequence[Document], nodes: Sequence[PartNode], merged: PartNode
 ) -> str:
-    """Return the text of `merged`, made of a base and both sides. Raises `TextClashError`.
+    """Return the text of `merged`, made from a base and both sides. Raises `TextClashError`.
 
     The caller checks that it says what it should and has every comment: a layout can defeat this.
     """
@@ -89,9 +89,9 @@ def _merge_value(merged: PartNode | None, sides: _Sides) -> str:
 
 
 def _cut_alike(sides: _Sides) -> _CutSides | None:
-    """Return the sides in pieces; None where they are not cut alike and cannot be joined.
+    """Return the sides in pieces; None if they are not cut alike and cannot be joined.
 
-    The items of a list that is a whole are known by their places alone.
+    The items of a list that is a whole are identified only by their places.
     """
     cut = [_CutPart(side, pieces) for side in sides if side and (pieces := cut_region(side.region))]
     if (
@@ -140,7 +140,7 @@ def _merge_parts(children: Mapping[str, PartNode] | None, sides: _CutSides) -> s
 
 
 def _is_part(label: str, sides: _CutSides) -> bool:
-    """Whether a side has a part of that label; where an item is from is none."""
+    """Whether a side has a part with that label; the origin of an item is not a part."""
     return any(side and label in (side.part.children or {}) for side in sides)
 
 
@@ -176,7 +176,7 @@ def _merge_entry(
 
 
 def _merge_rest(*entries: RegionEntry | None) -> str:
-    """Merge what is behind a value: the end of its line, then the lines below."""
+    """Merge what follows a value: the end of its line, then the lines below."""
     pairs = [("", "") if entry is None else _split_rest(entry) for entry in entries]
     lines, below = zip(*pairs, strict=True)
     return _merge_between(*lines) + _merge_between(*below)
@@ -194,7 +194,7 @@ def _merge_between(base: str | None, ours: str | None, theirs: str | None) -> st
     base, ours, theirs = base or "", ours or "", theirs or ""
     if theirs in {base, ours}:
         return ours
-    if ours == base or not ours.split():  # of white space, anybody's is good
+    if ours == base or not ours.split():  # white space may come from either side
         return theirs
     if not theirs.split():
         return ours
@@ -206,7 +206,7 @@ def _merge_between(base: str | None, ours: str | None, theirs: str | None) -> st
 
 
 def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
-    """Return a base with the lines that each side added; None where one changed or removed some."""
+    """Return a base with the lines that each side added; None if one changed or removed some."""
     added = [_list_added(base, side) for side in (ours, theirs)]
     if added[0] is None or added[1] is None:
         return None
@@ -219,9 +219,9 @@ def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str]
 
 
 def _list_added(base: list[str], side: list[str]) -> dict[int, list[str]] | None:
-    """Return the added lines by the line of the base that they are above.
+    """Return the added lines by the line of the base that follows them.
 
-    It is None where other lines differ.
+    Returns None if other lines differ.
     """
     added: dict[int, list[str]] = {}
     for tag, start, _, new, new_stop in difflib.SequenceMatcher(

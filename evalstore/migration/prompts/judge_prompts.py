@@ -1,4 +1,4 @@
-"""Turns a program's own prompt into a judge's template, and knows such a prompt by its parts."""
+"""Turns a program's own prompt into a judge's template, and recognises a prompt by its parts."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _ANGLES, _BRACES = re.compile(r"<<\w+>>"), re.compile(r"\{\{[^{}]*\}\}")
 class InstalledPrompt:
     """The words of a program's prompt, and its system message, if any.
 
-    `file` is the end of the path of their file. `role` is in whose role the text is sent. `first`
-    is the prompt that is asked before.
+    `file` is the end of the path of their file. `role` is the role in which the text is sent.
+    `first` is the prompt that is asked before.
     """
 
     text: str
@@ -39,7 +39,7 @@ class InstalledPrompt:
 
     @property
     def words(self) -> str:
-        """All of its words, those of the system message first."""
+        """All of its words, beginning with those of the system message."""
         return "\n".join(filter(None, (self.system, self.text)))
 
     @property
@@ -51,7 +51,7 @@ class InstalledPrompt:
 def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
     """Return the prompt among some texts, by its hash or its parts.
 
-    Where there is none, it is a clause that says why.
+    If there is none, return a clause that says why.
     """
     texts = sorted(
         {prompt.words: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
@@ -69,7 +69,7 @@ def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> Installed
 
 
 def _describe_model(prompt: InstalledPrompt) -> dict[str, str]:
-    """Return what the model of a judge says of its messages."""
+    """Return what the model of a judge says about its messages."""
     role = {} if prompt.role == "user" else {"role": prompt.role}
     return {**({"system": prompt.system} if prompt.system else {}), **role}
 
@@ -110,9 +110,9 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
 def draft_given_judge(
     value: Mapping[str, Any], file: str, ours: Mapping[str, Any]
 ) -> ArtifactDraft:
-    """Return the judge that a user gives for a table's, from a file in the form of judges here.
+    """Return the judge that a user supplies for a table's, from a file in the form of judges here.
 
-    In a store it is what was given, also where it was edited since: it is the user's own.
+    In a store it is what was supplied, even if it was edited since: it is the user's own.
     """
     content = {key: item for key, item in value.items() if key not in _IDENTITY}
     title = {} if "title" in content else {"title": ours["title"]}
@@ -128,7 +128,7 @@ def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTab
 
 
 def find_prompt_origin(judge: Mapping[str, Any], table: FormatTable) -> Any:
-    """Return what a judge of a format says of where its words are from, or None."""
+    """Return where a judge of a format says that its words come from, or None."""
     source = judge.get("x_source")
     if isinstance(source, dict) and source.get("format") == table.format:
         return source.get("prompt")
@@ -156,7 +156,7 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
 
 
 def _restore_prompt(value: Mapping[str, Any], row: PromptRow, file: str) -> InstalledPrompt | None:
-    """Return the prompt that a judge of a store was made of; None where it lacks the first."""
+    """Return the prompt that a judge in a store was made from; None if it lacks the first."""
     model, first = value.get("model"), value.get("first")
     said = model if isinstance(model, dict) else {}
     text, system = restore_text(value["template"], row), str(said.get("system") or "")
@@ -177,7 +177,7 @@ def _is_from(prompt: InstalledPrompt, origin: Mapping[str, Any]) -> bool:
 def render_template(text: str, row: PromptRow) -> str:
     """Return the template of a prompt.
 
-    Its places are filled as the row says, and all else is plain words.
+    Its places are filled as the row says, and everything else is plain words.
     """
     pieces = _SYNTAXES[row.syntax].split(text)
     return "".join(
@@ -186,7 +186,7 @@ def render_template(text: str, row: PromptRow) -> str:
 
 
 def restore_text(template: str, row: PromptRow) -> str:
-    """Return the prompt that `render_template` made a template of.
+    """Return the prompt from which `render_template` made a template.
 
     If the template was edited, it is another text.
     """
@@ -200,7 +200,7 @@ def restore_text(template: str, row: PromptRow) -> str:
 
 
 def _has_parts(prompt: InstalledPrompt, row: PromptRow) -> bool:
-    """Whether a prompt has each place of a row, no other one, and the words for the reply."""
+    """Whether a prompt has each place in a row, no other one, and the words for the reply."""
     syntax = _SYNTAXES[row.syntax]
     try:
         places = {place for _, place in syntax.split(prompt.text) if place}
@@ -218,14 +218,14 @@ def _split_at(place: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def _split_format(text: str) -> Sequence[tuple[str, str]]:
-    """Split a text of `str.format` into words and places.
+    """Split a text for `str.format` into words and places.
 
-    Raises `ValueError` for what is no such text, or formats a value.
+    Raises `ValueError` for anything else, and for a text that formats a value.
     """
     pieces = list(string.Formatter().parse(text))
     if any(spec or conversion for _, _, spec, conversion in pieces):
         raise ValueError("a value is formatted")
-    # Doubled braces end a piece, too: what stands between two places is joined again.
+    # Doubled braces end a piece, too: what is between two places is joined again.
     places = [f"{{{name}}}" for _, name, _, _ in pieces if name is not None]
     words = [""]
     for literal, name, _, _ in pieces:
@@ -237,7 +237,7 @@ def _split_format(text: str) -> Sequence[tuple[str, str]]:
 class _Syntax(NamedTuple):
     """How a program writes places.
 
-    `split` gives words and the place behind each; `quote` writes words.
+    `split` returns words and the place after each; `quote` writes words.
     """
 
     split: Callable[[str], Iterable[tuple[str, str]]]

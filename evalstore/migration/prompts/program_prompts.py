@@ -34,7 +34,7 @@ from evalstore.model import Kind
 from evalstore.model.judge import BUILTIN_VARIABLES
 
 _ENTRY_LIMIT = 100_000
-_IDENTITY = {"id": "judge", "version": VERSION}  # which a file of the folder need not say
+_IDENTITY = {"id": "judge", "version": VERSION}  # which a file in the folder need not say
 _SCRIPTS = (".js", ".cjs", ".mjs", ".ts")
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__"})
 
@@ -50,13 +50,13 @@ class ProgramFolder:
     def open(cls, root: Path) -> Self:
         """List the folder.
 
-        Raises `LoadError` where that cannot be done, and `RefusedError` for too many files.
+        Raises `LoadError` if that fails, and `RefusedError` for too many files.
         """
         return cls(root, tuple(_list_files(root)))
 
     def find(self, patterns: Sequence[str]) -> dict[str, str]:
-        """Return the files whose path ends as one of the patterns, each with that pattern."""
-        # The whole path is compared, as the folder may lie within the program.
+        """Return the files whose path ends in one of the patterns, each with that pattern."""
+        # The whole path is compared, because the folder may be inside the program.
         top = self.root.absolute()
         wholes = [(path, PurePosixPath((top / path).as_posix())) for path in self.paths]
         return {path: one for path, whole in wholes for one in patterns if whole.match(one)}
@@ -65,8 +65,8 @@ class ProgramFolder:
 def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable) -> JudgePrompts:
     """Return the judges of a format that ask in the program's own words, or the user's.
 
-    The user's are those of a judge that the user gives. They come from the folder; what it does not
-    have comes from the judges of the store that took such words before.
+    The user's are those of a judge that the user supplies. They come from the folder; what it lacks
+    comes from the judges of the store that took such words before.
     """
     stored = _read_stored_judges(store, table)
     frame, problem = _find_frame(program, store, table)
@@ -96,7 +96,7 @@ def _find_frame(
 ) -> tuple[PromptFrame | None, str]:
     """Return the frame of a format's prompt, from the folder or the store.
 
-    Where there is none, the second value is a clause on why not.
+    If there is none, the second value is a clause on why not.
     """
     row = table.frame
     if row is None:
@@ -122,7 +122,7 @@ def _read_text(program: ProgramFolder, path: str) -> str:
 
 
 def _list_stored_origins(store: Path, table: FormatTable) -> Iterator[Any]:
-    """Yield where the words of the store's judges of a format are from, as they say."""
+    """Yield where the store's judges of a format say that their words come from."""
     names: list[str] = []
     with suppress(EvalstoreError):
         names = sorted(list_below(store, "judges"))
@@ -133,9 +133,9 @@ def _list_stored_origins(store: Path, table: FormatTable) -> Iterator[Any]:
 def _read_given_judge(
     program: ProgramFolder, ours: Mapping[str, Any]
 ) -> ArtifactDraft | str | None:
-    """Return the folder's judge for one of a table, or why it cannot be used.
+    """Return the folder's judge for one in a table, or why it cannot be used.
 
-    It is None where there is none.
+    Returns None if there is none.
     """
     name = f"{ours['id']}.yaml"
     path = next((path for path in program.paths if PurePosixPath(path).name == name), None)
@@ -183,7 +183,7 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
     try:
         text = read_below(folder, path, SMALL_FILE).decode()
     except (LoadError, UnicodeDecodeError):
-        return  # no prompt that could be taken: what is looked for is said to be missing
+        return  # not a usable prompt: what is looked for is reported as missing
     if path.endswith(_SCRIPTS):
         for messages in list_messages(text):
             roles, words = zip(*messages, strict=True)
@@ -196,13 +196,13 @@ def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledProm
 
 
 def _list_literals(code: str) -> list[str]:
-    """Return the texts of a Python file that are written out as one literal.
+    """Return the texts in a Python file that are written as one literal.
 
-    There are none where it is not Python.
+    There are none if it is not Python.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in a file that is not ours
+            warnings.simplefilter("ignore")  # about odd escapes in a file that is not ours
             tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []

@@ -1,6 +1,6 @@
-"""Reads the texts that a program's code puts a prompt together from, as data.
+"""Reads, as data, the texts from which a program's code assembles a prompt.
 
-Nothing of the code is run.
+None of the code is run.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Any
 from evalstore.documents import compute_digest
 from evalstore.migration.table import FrameRow
 
-# The words around the places of a text: one more than there are places.
+# The words around the places in a text: one more than there are places.
 Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFrame:
-    """The texts of a prompt by their names in the table, and the file that they are from."""
+    """The texts of a prompt by their names in the table, and the file that they come from."""
 
     texts: Mapping[str, Words]
     file: str
 
     def render(self, name: str, *values: str) -> str:
-        """Return a text with values in its places, in their order."""
+        """Return a text with values in its places, in order."""
         pairs = zip(self.texts[name], (*values, ""), strict=True)
         return "".join(f"{words}{value}" for words, value in pairs)
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the texts, whose words are in the order of the code."""
+        """The SHA-256 of the texts, with words in the order of the code."""
         return compute_digest({name: list(words) for name, words in self.texts.items()})
 
     @property
@@ -42,7 +42,7 @@ class PromptFrame:
 
 
 def restore_frame(source: Any, row: FrameRow) -> PromptFrame | None:
-    """Return the frame that a judge keeps; None where it keeps none, or words it did not take."""
+    """Return the frame that a judge keeps; None if it keeps none, or words it did not take."""
     texts = source.get("texts") if isinstance(source, dict) else None
     if not isinstance(texts, dict) or compute_digest(texts) not in row.digests:
         return None
@@ -50,7 +50,7 @@ def restore_frame(source: Any, row: FrameRow) -> PromptFrame | None:
 
 
 def read_frame(code: str, row: FrameRow) -> PromptFrame | None:
-    """Return the frame in a file of the program; None where its texts are of no known release."""
+    """Return the frame in a file of the program; None if its texts are from no known release."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -67,7 +67,7 @@ def read_frame(code: str, row: FrameRow) -> PromptFrame | None:
 
 
 def _list_texts(function: ast.FunctionDef) -> list[Words]:
-    """Return the texts of a function in their order, but for its docstring and parts of others."""
+    """Return the texts of a function in order, except its docstring and parts of others."""
     found = (node for statement in function.body[1:] for node in _iterate_texts(statement))
     ordered = sorted(found, key=lambda node: (node.lineno, node.col_offset))
     return [_split_text(node) for node in ordered]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The variables that stand for opening braces of foreign text in a judge template.
+# The variables that replace opening braces of foreign text in a judge template.
 BRACES: Mapping[str, str] = {"braces": "{{", "brace": "{"}
 
 
@@ -17,7 +17,7 @@ def escape_braces(text: str) -> str:
 
 
 def escape_literal(text: str) -> str:
-    """Return a text for a judge template, as `escape_braces` does, which a tag may follow."""
+    """Return a text for a judge template like `escape_braces`, which a tag may follow."""
     escaped = escape_braces(text)
     return f"{escaped[:-1]}{{{{ brace }}}}" if escaped.endswith("{") else escaped
 
@@ -25,6 +25,6 @@ def escape_literal(text: str) -> str:
 def find_template_variables(template: str) -> dict[str, str]:
     """Return the variables that a check must set for a template.
 
-    The template is one of `escape_braces` or `escape_literal`.
+    The template is the result of `escape_braces` or `escape_literal`.
     """
     return {name: text for name, text in BRACES.items() if f"{{{{ {name} }}}}" in template}

@@ -52,9 +52,9 @@ _SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 
 
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
-    """Return an extraction with a remark on each case that has a key twice.
+    """Return an extraction with a remark on each case that has a duplicate key.
 
-    Such keys elsewhere have notes.
+    Duplicate keys elsewhere have notes.
     """
     files = [document, *(case.document for case in extraction.cases if case.document)]
     if not any(file.doubled for file in files):
@@ -89,7 +89,7 @@ def _describe_key(key: DoubledKey) -> str:
 
 
 def add_judge_losses(extraction: Extraction) -> Extraction:
-    """Return an extraction whose cases with another judge are lossy.
+    """Return an extraction in which cases with another judge are lossy.
 
     They ask another judge than the legacy grader's.
     """
@@ -111,7 +111,7 @@ def _add_judge_loss(case: LegacyCase, drafts: Mapping[str, ArtifactDraft]) -> Le
 
 
 def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[JudgeFacts]:
-    """Yield the facts on each judge that a rubric asks; one without a draft counts as ours."""
+    """Yield the facts about each judge that a rubric asks; one without a draft counts as ours."""
     if isinstance(value, list):
         for item in value:
             yield from _find_judges(item, drafts)
@@ -128,7 +128,7 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what a format's reader extracts from a file.
 
-    Each key that no grader reads has a note, unless all is refused and no key is kept.
+    Each key that no grader reads has a note, unless everything is refused and no key is kept.
     """
     extraction: Extraction = _load_reader(table).read(legacy, table)
     drafts = tuple(map(legacy.prompts.put_words, _select_used(extraction)))
@@ -139,7 +139,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     if extraction.is_refused:
         return extraction
     extraction = add_doubled_keys(extraction, legacy.document)
-    # A reader's own note on a key says more than the general one.
+    # A reader's own note on a key is more specific than the general one.
     noted = {note.pointer for note in extraction.notes}
     notes = find_unknown_keys(legacy.document.value, table.select_dialect(extraction.dialect))
     return replace(
@@ -149,17 +149,17 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
-    """Yield the drafts without the judges of the table that no rubric asks."""
+    """Yield the drafts without those judges of the table that no rubric asks."""
     users = [*(case.rubric for case in extraction.cases if case.rubric), *extraction.drafts]
     used = {ref for user in users for ref in list_refs(user.value)}
     return (draft for draft in extraction.drafts if not draft.is_common or draft.ref in used)
 
 
 def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> dict[str, Any]:
-    """Return the value of the source that `main` stands for, and its companion files.
+    """Return the value of the source that `main` represents, and its companion files.
 
-    The source is under "", and companion files are by path. `rubrics` are those its questions pin,
-    by reference.
+    The source is under "", and companion files are by path. `rubrics` are those that its questions
+    pin, by reference.
     """
     if getattr(_load_reader(table), "WHOLE", False):
         source = main["x_source"]
@@ -169,12 +169,12 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
     if restore := getattr(_load_reader(table), "restore", None):
         return {"": restore(main, rubrics, table)}
     source = main["x_source"]
-    # A rubric or a judge that stands for its source refers to itself.
+    # A rubric or judge that represents its source refers to itself.
     kind = next((kind for key, kind in _SELF_KEYS.items() if key in main), None)
     kept = _unfold(source["kept"], main, f"{kind}/{main.get('id')}") if kind else source["kept"]
     rows = [_unfold_row(row, rubrics) for row in main.get("questions", ())]
     cases = [(row["x_source"], restore_case(row, table.mirrors)) for row in rows]
-    # What has no pointer is a line of no document.
+    # Without a pointer, it is a line that is in no document.
     unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]
     cases += [(item, decode_value(item["value"])) for item in unmapped]
     files: dict[str, Any] = {}
@@ -188,7 +188,7 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
 def has_remainder(table: FormatTable) -> bool:
     """Whether a format's artifacts store the remainder of their source.
 
-    They do where its reader has no `restore`.
+    They do if its reader has no `restore`.
     """
     return not hasattr(_load_reader(table), "restore")
 
@@ -204,7 +204,7 @@ def may_have_companions(table: FormatTable) -> bool:
 
 
 def _unfold_row(row: Mapping[str, Any], rubrics: Rubrics) -> Mapping[str, Any]:
-    """Return a question whose remainder says all that the question and its rubric say for it."""
+    """Return a question whose remainder has all that question and rubric say for it."""
     source = row["x_source"]
     if "kept" not in source:
         return row

@@ -55,7 +55,7 @@ _ODD = "{} is neither wanted nor forbidden"
 class _Rules:
     """The rules of a test: demands on tools, and an instruction for a judge.
 
-    `leftovers` are what no check expresses.
+    `leftovers` are what no check can express.
     """
 
     tools: dict[str, None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ def _read_test(test: CaseRow, table: FormatTable, judge: ArtifactDraft) -> Legac
 
 
 def _find_label(raw: Any) -> str | None:
-    """Return the id or label of a test; None where it has neither."""
+    """Return the id or label of a test; None if it has neither."""
     with suppress(LoadError):
         label = isinstance(raw, dict) and (_read_field(raw, "id") or _read_field(raw, "label"))
         return label if isinstance(label, str) else None
@@ -136,7 +136,7 @@ def _read_field(raw: Mapping[str, Any], key: str) -> Any:
     Raises `LoadError` for several values.
     """
     items = raw.get(key)
-    # Drupal exports a field as a list of its values; all fields read here hold one.
+    # Drupal exports a field as a list of its values; all fields read here have one.
     if isinstance(items, list) and len(items) > 1:
         raise LoadError(f"{key} has {len(items)} values where the field holds one")
     first = items[0] if isinstance(items, list) and items else items
@@ -166,7 +166,7 @@ def _has_value(items: Any) -> bool:
 
 
 def _read_messages(value: Any) -> list[dict[str, Any]]:
-    """Return the messages of a conversation; none where any item is not a message."""
+    """Return the messages of a conversation; none if any item is not a message."""
     messages = value if isinstance(value, list) else []
     return messages if all(map(_is_message, messages)) else []
 

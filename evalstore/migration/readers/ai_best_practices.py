@@ -47,7 +47,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     table, key = found.table, found.key
     metadata = {name: encode_value(value) for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
-    # The order of the root's keys is stored only where it is unusual.
+    # The order of the root's keys is stored only if it is unusual.
     usual = list(restore_suite(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
     name = find_suite_name(root, table)
@@ -101,7 +101,7 @@ def _label_case(raw: Any, _: int, table: FormatTable) -> RowLabel:
 
 def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
     raw, pointer = case.raw, case.pointer
-    # A script may decide such a case alone: nothing of it can be graded here.
+    # A script may decide such a case alone: nothing in it can be graded here.
     script: Mapping[str, Any] = table.form.get("script", {})
     if not all(raw.get(name) == value for name, value in script.get("where", {}).items()):
         script = {}
@@ -141,7 +141,7 @@ def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
 
 
 def _name_checks(checks: Checks, table: FormatTable) -> str:
-    """Return what the first check asks for, in a word or two; empty where there is none."""
+    """Return what the first check asks for, in a word or two; empty if there is none."""
     if not checks:
         return ""
     kind: str = checks[0]["kind"]
@@ -173,7 +173,7 @@ def _build_question(
 ) -> dict[str, Any]:
     """Return the question.
 
-    The `kept` of its `x_source` has the values that its checks do not restore.
+    The `kept` in its `x_source` has the values that its checks do not restore.
     """
     mapped_keys = {table.id, table.input, *readings}
     metadata = {key: encode_value(value) for key, value in raw.items() if key not in mapped_keys}
@@ -193,7 +193,7 @@ def _build_question(
 
 
 def make_check(row: CheckRow, value: Any) -> dict[str, Any] | None:
-    """Return the check that a value asks for; None where it asks for nothing."""
+    """Return the check that a value asks for; None if it asks for nothing."""
     if value is None or value is False or value in ([], {}):
         return None
     params = {row.into: value} if row.into else {}
@@ -205,11 +205,11 @@ def make_check(row: CheckRow, value: Any) -> dict[str, Any] | None:
 def restore_legacy_case(
     question: Mapping[str, Any], checks: Sequence[Mapping[str, Any]], table: FormatTable
 ) -> dict[str, Any]:
-    """Return the legacy case of a question and the checks of its rubric, or raise `RefusedError`.
+    """Return the legacy case of a question and its rubric's checks, or raise `RefusedError`.
 
-    Current values of the question win. A value in `x_source.kept` (an empty list, say, which no
-    check expresses) is restored while it still means what the rubric asks, and the original id
-    while the question still has its label.
+    Current values of the question win. A value in `x_source.kept` (such as an empty list, which no
+    check expresses) is restored as long as it still means what the rubric asks, and the original id
+    as long as the question still has its label.
     """
     source = question.get("x_source", {})
     values = {
@@ -259,7 +259,7 @@ def _restore_id(question: Mapping[str, Any], source: Mapping[str, Any], table: F
 
 
 def _strip_check(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a check asks for, without its id and what nothing reads."""
+    """Return what a check asks for, without its id and unread keys."""
     return {key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)}
 
 

@@ -104,7 +104,7 @@ def _find_own_prompt(
 ) -> PromptRow | None:
     """Return the program's prompt by which a row is judged.
 
-    It is None where the row is judged in words of ours.
+    Returns None if the row is judged in words of ours.
     """
     policy, _ = _find_policy(row, table.form)
     is_own = row["task_type"] == "rubric_qa" and "x_source" in judges[policy["judge"]].value
@@ -157,7 +157,7 @@ def _find_problems(row: Any) -> Iterator[str]:
     for key, kind in _TYPES.items():
         if row.get(key) is not None and not isinstance(row[key], kind):
             yield f"{key} is {describe_type(row[key])}: the program does not take the row"
-    # A tuple, as the task may be a value that is not hashable.
+    # A tuple, because the task may be a value that is not hashable.
     if row.get("task_type") not in tuple(_FORBIDDEN):
         yield (
             f"the task {make_excerpt(str(row.get('task_type')))!r} is not one that the program "
@@ -291,7 +291,7 @@ def _fill_variables(
 ) -> dict[str, str]:
     """Return a check's variables.
 
-    The criterion is in the words that the program takes, trimmed alike.
+    The criterion is in the words that the program uses, trimmed in the same way.
     """
     texts = (str(criterion.get(key) or "").strip() for key in (policy["criterion"], "title", "id"))
     return {
@@ -315,8 +315,7 @@ def _grade_by_reference(
 def _grade_by_choice(
     row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]
 ) -> RubricParts:
-    # The program reads `answer`, or the first text of a list, up to the first character that is in
-    # no word.
+    # The program reads `answer`, or the first text of a list, up to the first non-word character.
     names = "|".join(
         dict.fromkeys(
             map(_match_letters, sorted(filter(None, map(_trim_id, row["correct_choice_ids"]))))
@@ -331,7 +330,7 @@ def _grade_by_choice(
 
 
 def _trim_id(id_: str) -> str:
-    """Return an id as the program compares it with an answer, before it folds case."""
+    """Return an id as the program compares it with an answer, before case folding."""
     return re.sub(r"[^A-Za-z0-9_].*\Z", "", re.sub(r"\A[^A-Za-z0-9_]+", "", id_.strip()))
 
 

@@ -78,9 +78,9 @@ class _Suite:
 
     @property
     def share_note(self) -> str:
-        """What the program makes of the share of statements that hold.
+        """What the program does with the share of statements that hold.
 
-        It also says what is made of it here.
+        It also says what is done with it here.
         """
         return str(self.table.form["note"])
 
@@ -106,7 +106,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     """Return how the cases are scored.
 
-    The file's own threshold and weights count where they are valid.
+    The file's own threshold and weights count if they are valid.
     """
     settings: Mapping[str, Any] = scoring if isinstance(scoring, dict) else {}
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
@@ -120,7 +120,7 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
 def _find_unreadable_parts(
     head: Mapping[str, Any], rows: Sequence[Any], suite: _Suite
 ) -> Iterator[tuple[Pointer, str]]:
-    """Yield the parts of a file beside its cases that no check expresses, each with a reason."""
+    """Yield the parts of a file besides its cases that no check can express, each with a reason."""
     form, scoring = suite.table.form, head.get("scoring")
     for key, value in head.items():
         items = _select_objects(value) if isinstance(value, list) and value is not rows else []
@@ -186,10 +186,10 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
     ]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
-    # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of
-    # their own.
+    # A dict keeps the order and drops repeated sentences. Parts that are set aside have separate
+    # entries.
     losses = dict.fromkeys(checks.losses) | ({APART: None} if checks.notes else {})
-    # Only a plain share of statements gives what the grader gives.
+    # Only a plain share of statements gives the grader's result.
     losses |= {} if scoring_note == suite.share_note else {scoring_note: None}
     question = _build_question(row, case.label, prompt, table)
     remarks = (
@@ -242,7 +242,7 @@ def _build_question(
 def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseChecks:
     checks, form = CaseChecks(), suite.table.form
     read_keys = [key for key in form["graded"] if key in row]
-    # The loader of SkillEvaluator takes the first that is there, empty or not.
+    # The loader of SkillEvaluator takes the first that exists, empty or not.
     graded_keys = [key for key in (read_keys[:1] if form["first"] else read_keys) if row[key]]
     # Suites write the same list under both keys for graders that read only one of them.
     same_twice = len(graded_keys) > 1 and is_same_data(row[graded_keys[0]], row[graded_keys[1]])
@@ -271,7 +271,7 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
 def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> None:
     """Add the expected outcome as a statement, if the program grades it.
 
-    It weighs as much as all others.
+    It weighs as much as all others together.
     """
     outcome = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), "")
     if not form["goal"] or not outcome:
@@ -287,9 +287,9 @@ def _add_goal(row: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any
 def _list_statements(
     value: Any, at: Pointer, checks: CaseChecks | None
 ) -> Iterator[tuple[Pointer, str, Any]]:
-    """Yield the statements of a list, of a mapping, or of one text.
+    """Yield the statements in a list, in a mapping, or of one text.
 
-    Those of a mapping have names, and are yielded only without `checks`.
+    Those in a mapping have names, and are yielded only without `checks`.
     """
     if isinstance(value, list):
         yield from (((*at, index), "", item) for index, item in enumerate(value))
@@ -344,7 +344,7 @@ def _add_statement(
 
 
 def _add_phrase(source: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> str:
-    """Add the check of a phrase that the answer itself must contain, and return its id."""
+    """Add the check for a phrase that the answer itself must contain, and return its id."""
     checks.losses.append(_PHRASE.format(form["contains"]))
     read_keys = (*form["statement"], *form["texts"], "path", "value")
     checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
@@ -380,7 +380,7 @@ def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 def _claim_id(checks: CaseChecks, word: str, text: str) -> str:
     """Return a check id that is unique in the rubric.
 
-    It is made of the name of a statement, else of its first words.
+    It is made from the name of a statement, else from its first words.
     """
     number = f"statement_{len(checks.by_id) + 1}"
     return checks.names.claim(make_check_id([word, take_first_words(text), number]))

@@ -1,1 +1,1 @@
-"""What suites are called, where in the store they are, and the artifacts they become."""
+"""The names of suites, their places in the store, and the artifacts they become."""

@@ -43,14 +43,14 @@ LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], PartNode | None]
 
 @dataclass(frozen=True, slots=True)
 class StoreTarget:
-    """The store that a migration writes to, as every suite of it meets it.
+    """The store that a migration writes to, as every suite in it sees it.
 
     `find_release` returns the version of a release of an artifact by the digest of its content,
-    `load_base` what was last migrated into an artifact, whose value it takes, too. `settled` has
-    the artifacts that every suite uses, by kind and content; rubrics are among them only where
-    suites share. `share` is who shares rubrics, None where a suite that is stored goes on as it is;
-    `new_share` who does in a suite that is new then.
-    `rubric_ids` are the ids of rubrics by format and own name, then by file.
+    `load_base` what was last migrated into an artifact, whose value it also takes. `settled` has
+    the artifacts that every suite uses, by kind and content; rubrics are among them only if suites
+    share. `share` is who shares rubrics, None if a stored suite continues as it is; `new_share` who
+    does in a suite that is new then. `rubric_ids` are the ids of rubrics by format and own name,
+    then by file.
     """
 
     stored: StoredArtifacts
@@ -64,7 +64,7 @@ class StoreTarget:
     settled: dict[tuple[Kind, str], ArtifactDraft] = field(default_factory=dict)
 
     def is_taken(self, name: str) -> bool:
-        """Whether an artifact `<kind>/<id>` is there already, in the store or in this migration."""
+        """Whether an artifact `<kind>/<id>` already exists, in the store or in this migration."""
         return name in self.stored.names or self.names.is_used(name)
 
 
@@ -72,7 +72,7 @@ class StoreTarget:
 class PlannedArtifact:
     """One artifact under its final id: what the source gives, and its origin.
 
-    `result` is what becomes of the stored one.
+    `result` is what happens to the stored one.
     """
 
     draft: ArtifactDraft
@@ -85,12 +85,12 @@ class PlannedArtifact:
 class SuiteBatch:
     """The artifacts of one suite, layer by layer: what refers to others comes after them.
 
-    `head` is the origin of the artifact that stands for the source; `is_headless` says that none
+    `head` is the origin of the artifact that represents the source; `is_headless` says that none
     does. `cases` counts the graded cases, `pins` are the references of the stored questions by
     case, `former` the ids that they had before, and `main` is the stored value itself. `planned`
-    and `new_refs` grow with every layer. `claimed` are the stored artifacts that have a use,
-    `passed` those that were looked at and have none. `share` says who
-    shares rubrics, `is_converted` that the store has the suite in another form.
+    and `new_refs` grow with every layer. `claimed` are the stored artifacts in use, `passed` those
+    that were examined and are not. `share` says who shares rubrics, `is_converted` that the store
+    has the suite in another form.
     """
 
     format: str
@@ -113,7 +113,7 @@ class SuiteBatch:
     def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseKey]]) -> list[ArtifactDraft]:
         """Return the drafts of one layer under their final ids.
 
-        Each has the version that is to be pinned.
+        Each has the version to pin.
         """
         stored = self.target.stored.list_parts(self.format, self.place.key)
         by_name = {item.name: item for item in stored}
@@ -142,7 +142,7 @@ class SuiteBatch:
         return [final[index] for index in range(len(items))]
 
     def add_main(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return the draft of the artifact that stands for the whole source.
+        """Return the draft of the artifact that represents the whole source.
 
         It has the id of the suite.
         """
@@ -182,7 +182,7 @@ class SuiteBatch:
     ) -> Iterator[ArtifactGroup]:
         """Yield a group.
 
-        Apart from it come the places whose questions pin what somebody has changed here.
+        Separate from it are the places whose questions pin what somebody has changed here.
         """
         by_name: dict[str, dict[int, CaseKey]] = {}
         for index, key in group.places.items():
@@ -199,7 +199,7 @@ class SuiteBatch:
     def _find_pinned(self, key: CaseKey) -> str:
         """Return the name of the rubric that the question of a case pins.
 
-        It is empty where it pins none.
+        It is empty if it pins none.
         """
         return "" if key.part else self.pins.get(key.case, "").partition("@")[0]
 
@@ -208,8 +208,8 @@ class SuiteBatch:
     ) -> None:
         """Find the stored artifact of each group, by the rounds below."""
         cases = {key.case for group in groups for key in group.keys}
-        # Several groups may ask for what one question has: of shapes, the one that most questions
-        # share is meant.
+        # Several groups may ask for what one question has: among shapes, it is the one that most
+        # questions share.
         groups = sorted(groups, key=lambda group: -len(group.keys) if group.draft.is_shape else 0)
         for place, (file_stored, list_keys) in enumerate(MATCH_ROUNDS if stored else ()):
             by_key: dict[Any, StoredArtifact] = {}
@@ -218,7 +218,7 @@ class SuiteBatch:
                 if key is not None and not self._is_used(item.name):
                     by_key.setdefault((item.kind, key), item)
             for group in groups:
-                # What has another form is known by equal content only.
+                # Something in another form is recognised by equal content only.
                 is_other = self.is_converted and group.draft.is_shape and place >= CONTENT_ROUNDS
                 if not group.match and not group.draft.is_common and not is_other:
                     keys = ((group.draft.kind, key) for key in list_keys(group, self.pins))
@@ -232,7 +232,7 @@ class SuiteBatch:
     def _place_group(
         self, group: ArtifactGroup, final: dict[int, ArtifactDraft]
     ) -> Sequence[ArtifactGroup]:
-        """Settle a group of drafts on an artifact, and return the groups that it splits into."""
+        """Assign an artifact to a group of drafts, and return the groups that it splits into."""
         settled = (
             self.target.settled.get((group.draft.kind, group.base)) if not group.match else None
         )
@@ -257,13 +257,12 @@ class SuiteBatch:
         if not any(self._is_pinned(key, named) for key in group.keys) and self._was_changed(
             group.match
         ):
-            # Its case is gone: that an equal one came is no reason to grade it by what somebody
-            # made of this.
+            # The case is gone; an equal new case must not inherit a local edit.
             self.claimed.discard(group.match.name)
             self.passed.add(group.match.name)
             return [replace(group, match=None, moved_on=group.match)]
         planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
-        # Somebody has changed it here. Questions that pin it go on doing so; a new one means what
+        # Somebody has changed it here. Questions that pin it keep doing so; a new one means what
         # the source says.
         stays = planned.result.state not in _LEFT_ALONE
         places = group.places.items()
@@ -273,7 +272,7 @@ class SuiteBatch:
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
     def _place_new(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> None:
-        """Pin the release that says what the source says, or give the group its own artifact."""
+        """Pin the release that says what the source says, or give the group a separate artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
             if version := self.target.find_release(group.moved_on, group.base):
@@ -338,7 +337,7 @@ class SuiteBatch:
     def _plan_common(self, group: ArtifactGroup) -> ArtifactDraft:
         """Plan a table's judge, which all suites share.
 
-        It is known by its id, unless somebody else has that.
+        It is recognised by its id, unless that is taken.
         """
         draft = group.draft
         ids = (draft.id, f"{draft.id}_{self.format}"[:ID_LENGTH])
@@ -357,10 +356,10 @@ class SuiteBatch:
         if match and (
             not match.origin.case or CaseKey(match.origin.case, match.origin.part) in group.keys
         ):
-            # A place that is known stays, so that a case in front of it does not touch the file.
+            # A known place stays, so that a case inserted before it does not touch the file.
             key, shared = CaseKey(match.origin.case, match.origin.part), False
         names = {} if shared else {"case": key.case, "part": key.part}
-        # A run is not an artifact: its rubrics say themselves whose they are.
+        # A run is not an artifact: its rubrics state their own suite.
         head = self.head if self.is_headless else {}
         run = {"run": self.run} if self.run else {}
         places = {key: text for key, text in names.items() if text}
@@ -395,7 +394,7 @@ class SuiteBatch:
 
     def settle_for_all(self) -> None:
         """Let later suites use what every suite may use, once this one is planned for good."""
-        # A dataset is nobody else's, and holds a whole source.
+        # A dataset belongs to nobody else, and contains a whole source.
         parts = (item for item in self.planned if item.draft.kind is not Kind.DATASET)
         for item in parts:
             if item.draft.is_common or (
@@ -406,10 +405,11 @@ class SuiteBatch:
     def _choose_id(self, group: ArtifactGroup) -> str:
         """Return a new id.
 
-        It is made of the suite and its case, or of what several cases or a part of a case ask for.
+        It is made from the suite and its case, or from what several cases or a part of a case ask
+        for.
         """
         draft, key = group.draft, group.keys[0]
-        # A pointer stands for a case that has no id of its own.
+        # A pointer identifies a case that has no id.
         case = key.case if not key.case.startswith("/") else ""
         label = case
         if group.is_shared:

@@ -24,9 +24,9 @@ class SuiteFacts:
     """What identifies a suite: its file, its format, its name and its inputs.
 
     The name is the suite's own, if any. `inputs` are hashes. `kind` is that of the artifact that
-    stands for it. `folder_file` is a file name that says nothing: the folder does. `shape` is the
-    digest of the one rubric that its cases share; empty where they have several. `words` are hashes
-    of the words of a suite's only question.
+    represents it. `folder_file` is a file name that means nothing, so the folder counts instead.
+    `shape` is the digest of the one rubric that its cases share; empty if they have several.
+    `words` are hashes of the words of a suite's only question.
     """
 
     file: str
@@ -42,7 +42,7 @@ class SuiteFacts:
 def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:
     """Return the name that a suite gives itself, or nothing.
 
-    It is made by the first keys of the table that the suite has.
+    It is made from the first keys of the table that the suite has.
     """
     for keys in table.names:
         words = [root.get(key) for key in keys]
@@ -60,11 +60,11 @@ def _is_name(word: Any) -> bool:
 def choose_suite_ids(
     suites: Sequence[SuiteFacts], others: Sequence[SuiteFacts], is_taken: Callable[[str], bool]
 ) -> list[tuple[str, str]]:
-    """Return an id for each new suite, and why it is not simply its name (empty where it is).
+    """Return an id for each new suite, and why it is not simply its name (empty if it is).
 
-    Suites of one name are told apart by their paths, all of them alike, whichever was found first.
-    `others` are the suites that the store has, which keep their ids. `is_taken` says whether an
-    artifact `<kind>/<id>` is there already.
+    Suites with the same name are told apart by their paths, all in the same way, whichever was
+    found first. `others` are the suites in the store, which keep their ids. `is_taken` says whether
+    an artifact `<kind>/<id>` already exists.
     """
     groups: dict[tuple[Kind, str], list[int]] = {}
     for index, suite in enumerate(suites):
@@ -102,7 +102,7 @@ def choose_suite_ids(
 
 
 def _make_base(suite: SuiteFacts) -> str:
-    """Return a lone suite's id: by its own name, or by its file's or folder's; may be empty."""
+    """Return a single suite's id, from its own name or its file's or folder's; may be empty."""
     if is_id(suite.name):
         return suite.name
     if make_slug(suite.name):
@@ -112,7 +112,7 @@ def _make_base(suite: SuiteFacts) -> str:
 
 
 def _list_parts(suite: SuiteFacts) -> list[str]:
-    """Return the parts of a suite's path that say something, the file's own without its ending."""
+    """Return the meaningful parts of a suite's path, the file's own without its extension."""
     path = PurePosixPath(suite.file)
     stem = (
         _UUID.sub("", strip_run_ending(path.name)).removesuffix(path.suffix)
@@ -120,7 +120,7 @@ def _list_parts(suite: SuiteFacts) -> list[str]:
     )
     folders = list(path.parts[:-1])
     is_named_by_folder = path.name == suite.folder_file and folders
-    # In evals/evals.json the folder says nothing, either.
+    # In evals/evals.json the folder means nothing, either.
     if is_named_by_folder and folders[-1] == stem and len(folders) > 1:
         folders.pop()
     names = folders if is_named_by_folder else [*folders, stem]
@@ -138,7 +138,7 @@ def _list_candidates(
     everyone = [set(_list_parts(other)) for other in (*group, *neighbours)]
     common = set.intersection(*everyone) if len(everyone) > 1 else set()
     parts = [part for part in _list_parts(suite) if part not in common and part != base]
-    # A version or a number alone is not a name: the part before it is.
+    # A version or a number alone is not a name: it gets the part before it.
     cores = [place for place, part in enumerate(parts) if part[0].isalpha()]
     for core in reversed(cores):
         for first in range(core, -1, -1):

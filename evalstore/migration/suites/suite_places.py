@@ -1,7 +1,4 @@
-"""Finds each suite's place in the store.
-
-That is the artifact that stands for it, even if its file moved.
-"""
+"""Finds each suite's place in the store: the artifact that represents it, even after a move."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from evalstore.migration.suites.suite_names import SuiteFacts, choose_suite_ids
 from evalstore.model import Kind
 
 _TAIL = 6  # parts of a path
-# Suites with one key, whose questions are compared: with all of them it would be quadratic.
+# Suites with one key whose questions are compared: comparing all would be quadratic.
 _FEW = 8
 SuiteKey = Callable[[SuiteFacts], Any]
 
@@ -32,9 +29,9 @@ SuiteKey = Callable[[SuiteFacts], Any]
 class SuiteIdentity:
     """A suite's place in the store: its artifact's `id`, and the `key`.
 
-    The key is what its artifacts call their `suite`. `stored` is that artifact, where the suite was
-    migrated before; `moved` says where the suite has gone since, `note` why a new one is not called
-    by its name.
+    The key is what its artifacts call their `suite`. `stored` is that artifact, if the suite was
+    migrated before; `moved` says where the suite has gone since, `note` why a new one is not named
+    after its name.
     """
 
     id: str
@@ -54,7 +51,7 @@ class SuiteIdentity:
 
 @dataclass
 class _StoredSuite:
-    """A suite of the store while it is looked for: its facts, and its inputs, read when needed."""
+    """A suite in the store during the search: its facts, and its inputs, read when needed."""
 
     artifact: StoredArtifact
     facts: SuiteFacts
@@ -76,7 +73,7 @@ class _StoredSuite:
     def is_certain(self) -> bool:
         """Whether its file is below the store.
 
-        Outside, files of several folders can have one recorded name.
+        Outside, files in several folders can have the same recorded name.
         """
         return (self.store.root / self.facts.file).is_file()
 
@@ -94,8 +91,8 @@ def place_suites(
 ) -> tuple[dict[str, SuiteIdentity], list[StoredArtifact]]:
     """Return the place of each suite by its file, and the artifacts of suites that are gone.
 
-    `is_gone` says whether a recorded file would have been found by this migration, and was not;
-    `is_missing`, whether a suite that is the same otherwise may have moved from there.
+    `is_gone` says whether this migration would have found a recorded file, and did not;
+    `is_missing`, whether an otherwise equal suite may have moved from there.
     """
 
     def read_stored(artifact: StoredArtifact) -> _StoredSuite:
@@ -123,7 +120,7 @@ def place_suites(
 def list_rubric_ids(
     suites: Iterable[SuiteFacts], places: Mapping[str, SuiteIdentity], store: StoredArtifacts
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the stored ids of the rubrics of one file each, by format and own name, then by file.
+    """Return the stored ids of single-file rubrics, by format and own name, then by file.
 
     Other sources of the format refer to them by the name that they give themselves.
     """
@@ -136,9 +133,9 @@ def list_rubric_ids(
 
 
 def find_nearest_id(ids: Mapping[str, str], file: str) -> str | None:
-    """Return the id of the file with the most of the path of `file`.
+    """Return the id of the file that shares most of the path with `file`.
 
-    It is None where several could be meant.
+    Returns None if several are possible.
     """
     shared = {other: len(commonpath(["/" + file, "/" + other])) for other in ids}
     nearest = {ids[other] for other, length in shared.items() if length == max(shared.values())}
@@ -169,9 +166,9 @@ def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
     return make_key
 
 
-# What makes two suites one, the surest first. By a tail of its path a suite is known that was named
-# from another folder. By its name alone only one whose file is gone: any other of that name may
-# simply be another one.
+# What makes two suites one, strongest evidence first. A tail of its path identifies a suite that
+# was named from another folder. A name alone identifies only a suite whose file is gone: any other
+# of that name may simply be another one.
 _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
     (lambda suite: (suite.file, suite.name) if suite.name else None, False),
     (lambda suite: suite.file, False),
@@ -202,7 +199,7 @@ def _match_suites(
             matches = by_key.get(key, []) if key is not None and counts[key] <= _FEW else []
             is_same = partial(_is_same_suite, suites[index], gone_only=gone_only)
             options[index] = list(filter(is_same, matches)) if len(matches) <= _FEW else []
-        # Where several could be meant, none is.
+        # If several are possible, none is chosen.
         claims = Counter(match.artifact.name for matches in options.values() for match in matches)
         single = {index: found[0] for index, found in options.items() if len(found) == 1}
         pairs |= {index: one for index, one in single.items() if claims[one.artifact.name] == 1}
@@ -232,7 +229,7 @@ def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -
 
 
 def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
-    # A rubric stands for a source without questions.
+    # A rubric represents a source without questions.
     return (
         suite.kind is not Kind.DATASET
         or not suite.inputs
@@ -242,7 +239,7 @@ def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
 
 
 def _has_same_words(suite: SuiteFacts, match: _StoredSuite) -> bool:
-    """Whether two suites of one question each ask for much the same: its text was edited."""
+    """Whether two suites with one question each ask for much the same: its text was edited."""
     common = len(suite.words & match.words)
     return common * 2 >= max(len(suite.words), len(match.words), 1)
 
@@ -250,7 +247,7 @@ def _has_same_words(suite: SuiteFacts, match: _StoredSuite) -> bool:
 def _match_by_questions(
     suites: Sequence[SuiteFacts], gone: Sequence[_StoredSuite], pairs: Mapping[int, _StoredSuite]
 ) -> dict[int, _StoredSuite]:
-    """Return the suites that were moved and renamed, known by at least half of their questions."""
+    """Return the moved and renamed suites, recognised by at least half of their questions."""
     holders: dict[int, list[int]] = {}
     for place, match in enumerate(gone):
         for text in match.inputs:

@@ -1,6 +1,6 @@
 """Reads AgentEvals suites: dialects of EVAL.yaml and raw case files.
 
-They are graded as AgentV's runner does.
+They are graded like AgentV's runner grades them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
 _SPECIFIED = frozenset({"D1", "D2s"})  # the dialects that have a specification
-# The specification's; the runner takes any name.
+# The specification's; the runner accepts any name.
 _NAME = re.compile(r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+")
 _ODD_NAME = (
     "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification "
@@ -79,7 +79,7 @@ class _CasePlace:
 class _CaseResult:
     """One extracted case, and the drafts that it needs.
 
-    `notes` are on keys that it shares with other cases.
+    `notes` are about keys that it shares with other cases.
     """
 
     case: LegacyCase
@@ -123,9 +123,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
-    """Yield a note on a name outside of the specification's form.
+    """Yield a note on a name that the specification does not allow.
 
-    The runner does not demand that form.
+    The runner allows it.
     """
     name = root.get("name") if isinstance(root, dict) and dialect in _SPECIFIED else None
     if isinstance(name, str) and not _NAME.fullmatch(name):
@@ -168,7 +168,7 @@ def _find_places(
 def _find_included_path(raw: Any) -> str | None:
     """Return the path of a file that an item includes whole.
 
-    It is None where the item is a case itself.
+    Returns None if the item is a case itself.
     """
     includes = isinstance(raw, dict) and raw.get("type") == "tests" and not raw.get("select")
     path = raw.get("include") if includes else raw
@@ -259,7 +259,7 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
 
 
 def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
-    """Return why the runner never asks a case; empty where it does."""
+    """Return why the runner never asks a case; empty if it does."""
     if not isinstance(raw, dict):
         return "the runner skips it: it is not a mapping"
     if suite.dialect.name == "D4":
@@ -274,7 +274,7 @@ def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
 
 
 def _list_unscored_reasons(grading: GradingTerms) -> list[str]:
-    """Return why nothing of a case is scored; empty where something is."""
+    """Return why nothing in a case is scored; empty if something is."""
     if grading.terms:
         return []
     return [_UNSCORED if grading.unmapped else _NOTHING]

@@ -24,7 +24,7 @@ _LAYOUT = "a judge reads the expected answer in another layout than the runner's
 
 
 def find_input(raw: Raw, root: Raw) -> Any:
-    """Return a case's raw input, a text or messages, or None without one.
+    """Return a case's raw input, a text or messages, or None if it has none.
 
     Its prompt's variables are filled in.
     """
@@ -37,7 +37,7 @@ def find_input(raw: Raw, root: Raw) -> Any:
     prompt = prompts[0] if isinstance(prompts, list) and prompts else prompts
     if isinstance(prompt, dict):
         prompt = prompt.get("raw", prompt.get("content"))
-    # A prompt that is one variable alone passes its value on unchanged, messages included.
+    # A prompt that is one variable alone passes its value on unchanged, even messages.
     if isinstance(prompt, str) and (variable := VARIABLE.fullmatch(prompt.strip())):
         return variables.get(variable[1])
     if isinstance(prompt, str):
@@ -46,7 +46,7 @@ def find_input(raw: Raw, root: Raw) -> Any:
 
 
 def find_expected(raw: Raw, root: Raw) -> Any:
-    """Return the expected output of a case; a single message stands for its content."""
+    """Return the expected output of a case; a single message is represented by its content."""
     keys = ("expected_output", "expected_messages")
     value = next(
         (raw[key] for key in keys if raw.get(key) is not None),
@@ -63,7 +63,7 @@ def find_expected(raw: Raw, root: Raw) -> Any:
 
 
 def find_criteria(raw: Raw) -> str | None:
-    """Return the criteria of a case in words; None where it has none."""
+    """Return the criteria of a case in words; None if it has none."""
     return next((raw[key] for key in _CRITERIA if isinstance(raw.get(key), str)), None)
 
 
@@ -81,7 +81,7 @@ def build_question(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a case's question without its id, and its losses.
 
-    There are losses where its judges read the fields in `reads`.
+    There are losses if its judges read the fields in `reads`.
     """
     messages = read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)

@@ -30,8 +30,8 @@ from evalstore.text import make_excerpt
 ReadMembers = Callable[[SuitePart], GradingTerms]
 _LISTS = ("assertions", "assert", "evaluators")
 _POINT = "criterion"  # the variable of a judge that is asked about one point
-# Default thresholds of the specification's aggregators, where a gate or member below one makes the
-# group 0.
+# Default thresholds of those aggregators in the specification for which a gate or member below one
+# makes the group 0.
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
 _PAPER = (
     "the runner never knew the aggregator {} and skips the composite; here it is graded as the "
@@ -115,8 +115,8 @@ def _fold_points(
 ) -> tuple[Term, ArtifactDraft | None]:
     """Return a group of points as one check that asks about each, and its judge.
 
-    Where that cannot be, it is the term as it is. So such a group can be a member of what is no
-    plain average.
+    If that is impossible, it is the term as it is. So such a group can be a member of something
+    other than a plain average.
     """
     checks = [member.check or {} for member in term.members]
     refs = {str(check.get("judge_prompt_ref")) for check in checks}
@@ -141,7 +141,7 @@ def _fold_points(
 def _read_empty_group(part: SuitePart, inner: GradingTerms) -> GradingTerms:
     """Return a group without an expressible member.
 
-    The runner skips a group whose members it all skips.
+    The runner skips a group all of whose members it skips.
     """
     if not inner.unmapped:
         return GradingTerms(notes=inner.notes) + part.skip("it has no members that count")
@@ -179,7 +179,7 @@ def _count_passing(group: Term, aggregator: SuitePart) -> GradingTerms | str:
 
 
 def _make_binary(member: Term) -> Term | None:
-    """Return a member as pass or fail at a score of 0.8; None where no check expresses that."""
+    """Return a member as pass or fail at a score of 0.8; None if no check expresses that."""
     check = member.check
     if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
         return None
@@ -224,7 +224,7 @@ def _apply_specification(group: Term, aggregator: SuitePart) -> GradingTerms | s
 def _gate_members(
     members: Sequence[Term], names: Collection[str], bar: Fraction
 ) -> tuple[Term, ...]:
-    """Return members of which those with these names must reach the bar."""
+    """Return members, those with these names having to reach the bar."""
     return tuple(replace(one, gate=bar) if one.name in names else one for one in members)
 
 

@@ -1,4 +1,4 @@
-"""The dialects of a suite: what each reads, and which of them a suite shows by its keys."""
+"""The dialects of a suite: what each reads, and which of them a suite's keys indicate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.migration.table import FormatTable
 
 ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
 _LISTS = ("assertions", "assert", "evaluators")
-_TIE = 0.25  # of the cases: where two dialects are closer, the user decides
+_TIE = 0.25  # of the cases: if two dialects are closer, the user decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class DialectEvidence:
     """A dialect, and the key or check type that is evidence for it.
 
     `also` are the other dialects that know it. `cases` are the numbers of the cases that show it:
-    all of them where it stands at the root.
+    all of them if it is at the root.
     """
 
     dialect: str
@@ -49,12 +49,12 @@ class DialectEvidence:
 def find_dialects(
     root: Mapping[str, Any], cases: list[Any], table: FormatTable
 ) -> list[DialectEvidence]:
-    """Return the dialects with evidence, the most certain first; what few cases show comes last."""
+    """Return the dialects with evidence, most certain first; what few cases show comes last."""
     keys = [frozenset(case) if isinstance(case, dict) else frozenset() for case in cases]
     types = [set(_find_check_types(case)) for case in cases]
     root_types = set(_find_check_types(root))
     evidence: dict[str, DialectEvidence] = {}
-    # The table lists its evidence from the surest down; the first row of a dialect names it.
+    # The table lists its evidence from the strongest down; the first row for a dialect names it.
     for row in table.form["told_by"]:
         if "of" in row and row["of"] not in root:
             continue
@@ -69,18 +69,17 @@ def find_dialects(
             )
             evidence[row["dialect"]] = replace(first, cases=first.cases | shown)
     most = max((len(found.cases) for found in evidence.values()), default=0)
-    # The sort is stable: among dialects that enough cases speak for, the order of the table
-    # decides.
+    # The sort is stable: among dialects shown by enough cases, the order of the table decides.
     return sorted(evidence.values(), key=lambda found: len(found.cases) * 2 < most)
 
 
 def describe_tie(evidence: Sequence[DialectEvidence], cases: int) -> str:
-    """Return a sentence where about as many cases speak for a second dialect as for the first."""
+    """Return a sentence if about as many cases indicate a second dialect as the first."""
     for first, other in ((evidence[0], other) for other in evidence[1:]):
         if first.dialect in other.also or other.dialect in first.also:
             continue
         ours, theirs = len(first.cases - other.cases), len(other.cases - first.cases)
-        # A case that shows both is mixed in itself, and decides nothing between them.
+        # A case that shows both is mixed, and does not decide between them.
         if ours and theirs and abs(ours - theirs) <= _TIE * cases:
             one, two = (_describe_evidence(found, cases) for found in (first, other))
             return f"it may be {one} or {two}; --dialect decides"

@@ -90,7 +90,7 @@ def _read_evaluator(part: SuitePart, *, inner: bool) -> GradingTerms:
     reads = row["reads"]
     grading = _READERS[reads](replace(part, row=row))
     if reads != "unmapped":
-        # Losses of keys count only where something is graded.
+        # Losses of keys count only if something is graded.
         key_notes = part.check_keys("check", reads)
         grading += key_notes if grading.terms else replace(key_notes, lossy=())
     # Types with `not-` are the negation of the type without.
@@ -154,9 +154,9 @@ def _grade_weighted(grading: GradingTerms, part: SuitePart, gate: Fraction | Non
 
 
 def _read_gate(part: SuitePart) -> Fraction | None:
-    """Return the score that a required evaluator must reach; None where it is not required."""
+    """Return the score that a required evaluator must reach; None if it is not required."""
     required, dialect = part.get("required"), part.scope.dialect
-    # `min_score` of an evaluator wins over the threshold of the test.
+    # `min_score` of an evaluator overrides the threshold of the test.
     least = parse_share(part.get("min_score")) if dialect.limits else None
     if required is True:
         return least or part.scope.passes

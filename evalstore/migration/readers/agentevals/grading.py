@@ -1,4 +1,4 @@
-"""The values that evaluators are read into.
+"""The values that evaluators are parsed into.
 
 They are gradings with terms of a score, losses and notes; and texts.
 """
@@ -22,17 +22,17 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Raw = Mapping[str, Any]
 Check = dict[str, Any]
-PASSES = Fraction(4, 5)  # the runner's threshold, where nothing sets another
+PASSES = Fraction(4, 5)  # the runner's threshold if nothing sets another
 AVERAGE = "weighted_avg"
 FILE_PREFIX = "file://"
-# A variable of a test in a text; the other two are what only the runner can fill when it starts.
+# A variable of a test in a text; the other two are what only the runner can fill in when it starts.
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
 _TEMPLATE = re.compile(r"\{[{%#]")
 
 
 class CrashError(Exception):
-    """A value at which the legacy runner stops; the message says why."""
+    """A value on which the legacy runner crashes; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Term:
 
     `gate` is the score that a required term must reach. `passes` is the threshold of a group.
     `steps` is the number of scores above 0 that a check can have; 0 for any score. `unmapped` are
-    the parts of a group that no check expresses.
+    the parts of a group that no check can express.
     """
 
     name: str
@@ -118,7 +118,7 @@ def join_gradings(gradings: Iterable[GradingTerms]) -> GradingTerms:
 
 
 def note_losses(*reasons: str) -> GradingTerms:
-    """Return losses alone; an empty text is none."""
+    """Return losses alone; an empty text is not a loss."""
     return GradingTerms(lossy=tuple(filter(None, reasons)))
 
 
@@ -131,7 +131,7 @@ def note_unmapped(pointer: Pointer, reason: str) -> GradingTerms:
 class SuitePart:
     """A part of a suite with its pointer, in a case's scope.
 
-    It is an evaluator, a point, or how to grade. `row` is that of an evaluator's type in the table.
+    It is an evaluator, a point, or how to grade. `row` is the table's row for an evaluator's type.
     """
 
     raw: Any
@@ -140,11 +140,11 @@ class SuitePart:
     row: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, key: str) -> Any:
-        """Return what it has at a key; None where it is no mapping."""
+        """Return its value at a key; None if it is not a mapping."""
         return self.raw.get(key) if isinstance(self.raw, dict) else None
 
     def enter(self, *steps: Any) -> SuitePart:
-        """Return the part at a key, or further below."""
+        """Return the part at a key, or deeper."""
         inner: Any = self.raw
         for step in steps:
             if isinstance(inner, list) and isinstance(step, int):
@@ -163,7 +163,7 @@ class SuitePart:
     def weight(self) -> Fraction:
         """Its weight, by default 1.
 
-        Raises `CrashError` where it is no number from 0 up: the runner stops there.
+        Raises `CrashError` unless it is a number from 0 up: the runner crashes there.
         """
         if self.get("weight") is None:
             return Fraction(1)
@@ -189,7 +189,7 @@ class SuitePart:
         return note_unmapped(self.pointer, f"the runner never reads it: {reason}")
 
     def set_aside(self, reason: str) -> GradingTerms:
-        """Return it as what the runner grades and no check expresses.
+        """Return it as something that the runner grades and no check expresses.
 
         Its rubric becomes partial.
         """
@@ -249,9 +249,9 @@ def fill_variables(text: str, scope: CaseScope) -> str:
 
 
 def describe_open_places(text: str, scope: CaseScope) -> str:
-    """Return a sentence on places of a text that only the runner can fill.
+    """Return a sentence on places in a text that only the runner can fill in.
 
-    It fills them when it starts. The sentence is empty where there are none.
+    It fills them when it starts. The sentence is empty if there are none.
     """
     has_templates = scope.dialect.name == "D4"
     is_open = _ENVIRONMENT.search(text) or (

@@ -84,7 +84,7 @@ def grade_case(case: SuitePart) -> GradingTerms:
         parts.insert(0, read_points(replace(case, raw={"name": "rubrics", "rubrics": points})))
     criteria = find_criteria(case.raw)
     if is_d4 and criteria and isinstance(suite.legacy.document.value, list):
-        # In files of rows, the runner makes the criteria of a case a check.
+        # In files of rows, the runner turns the criteria of a case into a check.
         parts.append(read_bare_texts([replace(case.enter("criteria"), raw=criteria)]))
     loses_suite = isinstance(case.get("execution"), dict) and not appends and not own and shared
     key_notes = _check_all_keys(case, root)
@@ -104,13 +104,13 @@ def grade_case(case: SuitePart) -> GradingTerms:
 
 
 def _find_list(holder: SuitePart) -> tuple[list[SuitePart], GradingTerms]:
-    """Return the list of evaluators that the runner reads, where there is one.
+    """Return the list of evaluators that the runner reads, if there is one.
 
     Ignored lists have notes.
     """
     dialect = holder.scope.dialect
     places = [holder.enter(*path.split(".")) for path in dialect.evaluators]
-    # D4's runner stops at a key of the dialect before it.
+    # D4's runner crashes on a key of the dialect before it.
     if dialect.name == "D4" and "assertions" in holder.raw:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
     lists = [place for place in places if place.raw is not None]

@@ -1,6 +1,6 @@
 """Reads graders that ask a model.
 
-Prompts of the file become judges, and points are asked one by one.
+Prompts in the file become judges, and points are asked one by one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TOP = 10  # of a score range
 _BAND_TEXTS = ("outcome", "expected_outcome")
 _GATES = ("required", "min_score", "required_min_score")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
-_OF_A_POINT = ("id", "operator", "score_ranges")  # keys beside a value that is a text
+_OF_A_POINT = ("id", "operator", "score_ranges")  # keys next to a value that is a text
 _FACTS = JudgeFacts("it ends in a sentence of ours on the form of the reply")
 _ONE_BY_ONE = (
     "each point is asked by itself, where the runner asks for all at once and leaves out what its "
@@ -98,7 +98,7 @@ def read_model_grader(part: SuitePart) -> GradingTerms:
 
 
 def grade_by_criteria(part: SuitePart, name: str = "criteria") -> GradingTerms:
-    """Return the grading of a test that has nothing but criteria."""
+    """Return the grading of a test that has only criteria."""
     judge = _find_own_judge("agentv_criteria", part.scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
     return GradingTerms((Term(name, part.pointer, check, steps=0),), judges=(judge,))
@@ -148,7 +148,7 @@ def read_point(part: SuitePart) -> GradingTerms:
 def _list_ignored_gates(point: SuitePart) -> Iterator[str]:
     """Yield a sentence on each key that makes a point a gate and is ignored.
 
-    It is a gate to the specification, and not to the runner.
+    It is a gate in the specification, but not for the runner.
     """
     for key in _GATES:
         if point.get(key) is True or parse_number(point.get(key)):
@@ -190,7 +190,7 @@ def _read_prompt(prompt: str, part: SuitePart) -> GradingTerms:
 def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
     """Return the path of a prompt file.
 
-    It is None where the text is the prompt itself, as always in D4.
+    Returns None if the text is the prompt itself, as always in D4.
     """
     if scope.dialect.name == "D4":
         return None
@@ -234,7 +234,7 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
     for match in _PLACEHOLDER.finditer(text):
         yield _escape_words(text[position : match.start()], scope)
         position, name = match.end(), match[2]
-        # `${{` is an environment variable of the runner, no placeholder.
+        # `${{` is an environment variable of the runner, not a placeholder.
         if not match[1] and name in placeholders:
             yield f"{{{{ {placeholders[name]} }}}}", {}, ""
         elif (
@@ -259,7 +259,7 @@ def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:
 def render_bands(raw: Any, pointer: Pointer) -> str:
     """Return score ranges as lines of a prompt.
 
-    Raises `CrashError` unless they cover 0 to 10 once each.
+    Raises `CrashError` unless they cover 0 to 10 exactly once.
     """
     bands = sorted(_read_bands(raw, pointer))
     ends = [(low, high) for low, high, _ in bands]

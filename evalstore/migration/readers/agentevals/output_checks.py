@@ -39,9 +39,9 @@ _NEVER_COMPILES = (
 )
 _FLAGS = "ims"
 _UNICODE_FLAGS = "uv"
-# The pattern is tried at the beginning alone.
+# The pattern is tried only at the beginning.
 _STICKY = "y"
-# Paths of JSON fields: names behind dots, indexes in brackets.
+# Paths of JSON fields: names after dots, indexes in brackets.
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _MISSING = object()
@@ -56,9 +56,9 @@ _LOSSY = (
 
 
 def read_substrings(part: SuitePart) -> GradingTerms:
-    """Read a text, any or all of which must be in the output.
+    """Read a text, or texts any or all of which must be in the output.
 
-    For types of several it is a list of texts.
+    For types with several, it is a list of texts.
     """
     value, row, at = part.get("value"), part.row, part.enter("value")
     several = row.get("several", False)
@@ -107,7 +107,7 @@ def read_trimmed_text(part: SuitePart) -> GradingTerms:
 def read_pattern(part: SuitePart) -> GradingTerms:
     """Read a JavaScript pattern.
 
-    It is translated exactly where that is possible, else unchanged with a loss.
+    It is translated exactly if possible, else unchanged with a loss.
     """
     value, flags = (
         part.get("value"),
@@ -142,12 +142,12 @@ def read_pattern(part: SuitePart) -> GradingTerms:
 
 
 def read_fixed_check(part: SuitePart) -> GradingTerms:
-    """Read a check that has no parameters."""
+    """Read a check without parameters."""
     return part.grade(dict(part.row["check"])) + note_losses(part.row.get("lossy", ""))
 
 
 def read_limits(part: SuitePart) -> GradingTerms:
-    """Read the most that numbers may be which a run records about an output."""
+    """Read upper limits for numbers that a run records about an output."""
     if part.get(_TOTAL) is not None:
         return part.set_aside("no check limits the sum of tokens")
     found = {key: part.get(key) for key in part.row["measures"] if part.get(key) is not None}
@@ -204,7 +204,7 @@ def _read_field(part: SuitePart) -> GradingTerms:
     value = {} if expected is _MISSING else _build_value_schema(expected, part.raw)
     if value is None:
         return part.set_aside("the expected value is not a number, or its tolerance is none")
-    # One schema a field; its path becomes nested properties and items.
+    # One schema per field; its path becomes nested properties and items.
     schema = _build_path_schema(steps, value, required=part.get("required") is not False)
     check: Check = {"kind": "json_schema", "schema": schema}
     if expected is _MISSING:

@@ -22,7 +22,7 @@ from evalstore.migration.readers.agentevals.grading import AVERAGE, Check, Term
 _COUNTED = {
     "missing": "zero",
     "errors": "zero",
-}  # a grader that fails counts as 0 and keeps its weight
+}  # a failing grader counts as 0 and keeps its weight
 _NEVER: Check = {
     "kind": "regex",
     "pattern": "(?!)",
@@ -186,7 +186,7 @@ def _build_check(id_: str, term: Term) -> Check:
     if negate and check["kind"] == "must_contain_any" and "min_matches" not in check:
         check, negate = {**check, "kind": "must_not_contain"}, False
     bar = term.gate if term.gate is not None else check.get("threshold")
-    # A check that is 0 or 1 passes any bar above 0 exactly when it is 1: no threshold is needed.
+    # A check that is 0 or 1 passes any bar above 0 exactly if it is 1, so no threshold is needed.
     binary = term.steps == 1 and "jury" not in check and (bar is None or 0 < bar <= 1)
     check.pop("threshold", None)
     return {
@@ -213,7 +213,7 @@ def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> Arti
 def make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
     """Return weights as exact decimals.
 
-    If one has none, all are scaled to whole numbers, which keeps the score.
+    If one has none, all are scaled to integers, which keeps the score.
     """
     # lcm with 10^12 tells whether a fraction ends within 12 decimals.
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):

@@ -14,7 +14,7 @@ from evalstore.migration.readers.agentevals.grading import (
 )
 from evalstore.text import make_excerpt
 
-# The runner's modes to compare arguments, and ours; "ignore" compares none.
+# The runner's modes for comparing arguments, and ours; "ignore" compares none.
 _ARGS = {"exact": "exact", "superset": "subset", "partial": "subset"}
 # The runner's trajectory modes, each with ours and the loss.
 _MODES = {
@@ -84,7 +84,7 @@ def read_tools_used(part: SuitePart) -> GradingTerms:
 
 
 def read_tool_sequence(part: SuitePart) -> GradingTerms:
-    """Read tools that must be called one after the other."""
+    """Read tools that must be called one after another."""
     value = part.get("value")
     steps = value.get("steps") if isinstance(value, dict) else value
     mode = value.get("mode", "in_order") if isinstance(value, dict) else "in_order"
@@ -158,7 +158,7 @@ def _is_count(number: Any) -> bool:
 def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
     """Return one expected call as a demand on a tool.
 
-    It is None where no check compares arguments that way.
+    Returns None if no check compares arguments that way.
     """
     tool, own = {"name": item["tool"]}, part.scope.dialect.args
     args, mode = item.get("args"), item.get("args_match", part.raw.get("args_match", own))
@@ -193,5 +193,5 @@ def _read_bounds(item: Any) -> dict[str, Any] | None:
 
 
 def _is_name(raw: Any) -> bool:
-    """Whether a value is the name of a single tool, and no pattern of names."""
+    """Whether a value is the name of a single tool, not a pattern of names."""
     return isinstance(raw, str) and bool(raw) and not {"*", "?"} & set(raw)

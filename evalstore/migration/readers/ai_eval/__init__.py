@@ -32,14 +32,14 @@ _TOOL = {"name", "args"}
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the extraction of a dataset, a rubric, a target or a judge.
 
-    Their root keys tell them apart.
+    Their root keys distinguish them.
     """
     root: Mapping[str, Any] = legacy.document.value
     if "questions" in root:
         return _read_dataset(root, table)
     if "checks" in root:
         return read_rubric(root, table)
-    # Detection has seen one of the keys of the table, so one of them is there.
+    # Detection has seen one of the keys of the table, so one of them exists.
     return read_target(root, legacy, table) if "graders" in root else read_judge(root, table)
 
 
@@ -107,7 +107,7 @@ def _parse_rubric_ref(value: Any) -> tuple[dict[str, str], list[str]]:
 
 
 def _fits(field: str, value: Any) -> bool:
-    """Whether a question can hold a value; what else is said of an expected tool may forbid it."""
+    """Whether a question can hold a value; other properties of an expected tool may forbid it."""
     tools = value if field == "expected_tools" and isinstance(value, list) else []
     return is_question_value(field, value) and not any(
         isinstance(item, dict) and item.keys() - _TOOL for item in tools

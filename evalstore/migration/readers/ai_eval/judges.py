@@ -1,4 +1,4 @@
-"""Reads a judge of ai_eval, whose schema is nearly the one here: it comes in as it is."""
+"""Reads a judge of ai_eval, whose schema is nearly the one here, so it is taken as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a rubric of ai_eval: checks with an executor of its own are graded, others set aside."""
+"""Reads a rubric of ai_eval: checks with their own executor are graded, others set aside."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _UNKNOWN_GRADING = "{}: nothing says how the program grades that"
 class _SetAside(NamedTuple):
     """Why a check is not graded here.
 
-    `is_loss` says whether the program's score has a part that is lost by that.
+    `is_loss` says whether that loses a part of the program's score.
     """
 
     reason: str
@@ -65,7 +65,7 @@ def read_rubric(root: Mapping[str, Any], table: FormatTable) -> Extraction:
     checks = list(root["checks"])
     fates = [_find_set_aside(check, table.form) for check in checks]
     executed = [index for index, fate in enumerate(fates) if fate is None]
-    # Where the program runs none, those of a kind here are graded all the same.
+    # If the program runs none, those of a kind known here are graded all the same.
     graded = executed or [index for index, check in enumerate(checks) if check["kind"] in KINDS]
     if not graded:
         return refuse_source("rubric", ("checks",), "no check of it can be graded here")
@@ -121,7 +121,7 @@ def _find_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer
 def _find_set_aside(check: Mapping[str, Any], form: Mapping[str, Any]) -> _SetAside | None:
     """Return why a check is set aside.
 
-    It is None for one that the program runs and a kind here can say.
+    Returns None for one that the program runs and a kind here can express.
     """
     kind = check["kind"]
     if kind in form["elsewhere"]:
@@ -141,7 +141,7 @@ def _find_set_aside(check: Mapping[str, Any], form: Mapping[str, Any]) -> _SetAs
 
 
 def _list_assumptions(run: Sequence[Mapping[str, Any]], form: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what nothing public says of how the program compares with a target."""
+    """Yield what nothing public says about how the program compares with a target."""
     modes = dict.fromkeys(str(check.get("mode")) for check in run if check["kind"] == _TARGET)
     assumed = form["target_match"]["assumed"]
     yield from (assumed[mode] for mode in modes if mode in assumed)
@@ -192,7 +192,7 @@ def _convert_check(
 
 
 def _locate_error(error: tuple[list[str], str], graded: Sequence[int]) -> tuple[Pointer, str]:
-    """Return the pointer in the source of an error of shape, and what to say of it.
+    """Return the pointer in the source of an error of shape, and what to say about it.
 
     The program may grade differently there.
     """

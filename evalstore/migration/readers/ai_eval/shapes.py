@@ -1,4 +1,4 @@
-"""Holds what a file of ai_eval says against the schemas here.
+"""Compares a file of ai_eval with the schemas here.
 
 It also reads the file's versions, which have two parts.
 """
@@ -24,8 +24,8 @@ _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 def find_shape_error(kind: Kind, value: Mapping[str, Any]) -> tuple[list[str], str] | None:
     """Return the steps to the first error of shape in an artifact, and its message.
 
-    The artifact has no id and no version yet. The artifact is written and validated like any other,
-    which keeps the rules of shape in one place.
+    The artifact has no id and no version yet. It is written and validated like any other, which
+    keeps the rules of shape in one place.
     """
     text = write_yaml({"id": str(kind), "version": VERSION, **encode_value(value)})
     findings = validate([make_text_source(text.encode())], load=None, today=date.min).findings
@@ -34,7 +34,7 @@ def find_shape_error(kind: Kind, value: Mapping[str, Any]) -> tuple[list[str], s
 
 
 def parse_version(text: str) -> str | None:
-    """Return a version of three parts (`1.2` becomes `1.2.0`); None for no version."""
+    """Return a version of three parts (`1.2` becomes `1.2.0`); None if it is not a version."""
     full = f"{text}.0" if _TWO_PARTS.fullmatch(text) else text
     return full if find_version(full) else None
 
@@ -42,7 +42,7 @@ def parse_version(text: str) -> str | None:
 def read_version(root: Mapping[str, Any]) -> str | None:
     """Return the version that a rubric or judge gives itself.
 
-    It is None where no reference can find it.
+    Returns None if no reference can find it.
     """
     written = root.get("version")
     return parse_version(written) if isinstance(written, str) else None

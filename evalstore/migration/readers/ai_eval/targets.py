@@ -88,7 +88,7 @@ def _list_graders(value: Any) -> dict[str, Pointer]:
 
 
 def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
-    """Return notes on items of the graders that are not names, are repeated, or bring settings."""
+    """Return notes on graders that are not names, are repeated, or have settings."""
 
     def note(key: Any, reason: str) -> MigrationNote:
         return MigrationNote(("graders", key), MigrationOutcome.UNMAPPED, reason)
@@ -118,11 +118,11 @@ def _build_grader_check(
 
 
 def _build_judge(value: Mapping[str, Any], *, alpha: bool) -> ArtifactDraft:
-    """Return a judge of the table; the alpha releases asked for grades from 1 instead of 0."""
+    """Return a judge in the table; the alpha releases asked for grades from 1 instead of 0."""
     judge = make_judge_draft(value)
     if not alpha or value.get("scale") is None or judge.id == "ai_eval_accuracy":
         return judge
-    # The alpha judges differ from the later ones in the start of their scale alone.
+    # The alpha judges differ from the later ones only in the start of their scale.
     template = value["template"].replace("from 0 (", "from 1 (")
     content = judge.value | {"template": template, "scale": {"min": 1, "max": 5}}
     return replace(judge, id=f"{judge.id}_alpha", value=content)

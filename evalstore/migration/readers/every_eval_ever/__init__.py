@@ -46,9 +46,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def _find_json_problems(document: Document) -> dict[Any, str]:
-    """Return what the format's own validator takes for no JSON, by the key or row that has it.
+    """Return what the format's own validator does not accept as JSON, by key or row.
 
-    It reads strict JSON, which has no key twice (which one counts is unknown) and no NaN.
+    It reads strict JSON, which has no duplicate keys (which one counts is unknown) and no NaN.
     """
     problems: dict[Any, str] = {}
     for key in document.doubled:

@@ -1,4 +1,4 @@
-"""Reads an aggregate's results: rubrics and judges where models scored, notes on all others."""
+"""Reads an aggregate's results: rubrics and judges if models scored, notes on all others."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _make_rubric_case(
 def find_result_notes(
     root: Mapping[str, Any], results: Iterable[Result]
 ) -> Iterator[MigrationNote]:
-    """Yield a note on every result without a rubric, and on a schema version that does not fit."""
+    """Yield a note on every result without a rubric, and on a mismatched schema version."""
     if doubt := find_aggregate_doubt(root):
         yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
     if not root["evaluation_results"]:
@@ -122,7 +122,7 @@ def _describe_odd_score(result: Any) -> Iterator[str]:
 def _build_result_rubric(
     result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]
 ) -> ResultRubric | str | None:
-    """Return a result's rubric, or why it can have none; None where no model scored it."""
+    """Return a result's rubric, or why it can have none; None if no model scored it."""
     metric = get_mapping(result, "metric_config")
     scoring = metric.get("llm_scoring")
     if scoring is None:
@@ -227,7 +227,7 @@ def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
 def _build_jury(
     scoring: Mapping[str, Any], judges: Sequence[ArtifactDraft], form: Mapping[str, Any]
 ) -> dict[str, Any] | str:
-    # Equal judges have equal ids, as the id is made of the content.
+    # Equal judges have equal ids, because the id is made from the content.
     if len({judge.ref for judge in judges}) < len(judges):
         return "two of its judges are the same model with the same settings, which a jury asks once"
     method = scoring.get("aggregation_method")
@@ -293,4 +293,4 @@ def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactD
     }
     head = {"title": title} if isinstance(title, str) and title else {}
     draft = draft_rubric(value, str(title) if head else "judged")
-    return replace(draft, value=head | value)  # a title is no part of what is asked
+    return replace(draft, value=head | value)  # a title is not part of what is asked

@@ -31,10 +31,10 @@ _TWIN = (
 def extract_questions(
     rows: Sequence[Any], at: Pointer, document: Document, problems: Mapping[Any, str] | None = None
 ) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
-    """Return the questions of the rows at the pointer `at`, and a note on each further row of one.
+    """Return the questions of the rows at the pointer `at`, and a note on each repeated row.
 
     Rows of the same evaluation and sample with the same content are one question. `problems` says
-    by its place why a row is refused.
+    by place why a row is refused.
     """
     items = list(_read_samples(rows, at, document, problems or {}))
     cases = tuple(item for item in items if isinstance(item, LegacyCase))
@@ -71,7 +71,7 @@ def _read_samples(
 
 
 def _find_row_problem(row: Any) -> str:
-    """Return why a row is not a question; empty for a question."""
+    """Return why a row is not a question; empty if it is."""
     if not isinstance(row, dict):
         return f"the row is {describe_type(row)} where an object belongs"
     id_ = row.get("sample_id")
@@ -93,7 +93,7 @@ def _find_row_problem(row: Any) -> str:
 
 def _read_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the input of a row as a mapping; the samples in early aggregates are flat."""
-    # Samples within early aggregates: flat, with other names.
+    # Samples in early aggregates: flat, with other names.
     if isinstance(row.get("input"), str):
         flat = {
             "raw": "input",
@@ -147,7 +147,7 @@ def _map_source(
 def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
     """Return the programs whose recipe gives a sample's hash.
 
-    Hashes of different recipes cannot be compared.
+    Hashes by different recipes cannot be compared.
     """
     expected = question_fields.get("expected", [])
     several = expected if isinstance(expected, list) else [expected]
@@ -174,7 +174,7 @@ def _hash_text(text: str) -> str:
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
     """Return a row's outcome, and why.
 
-    It is no row of a run, contradicts its schema version, or has no output or no score.
+    It may not be a row of a run, contradict its schema version, or have no output or no score.
     """
     doubts = (find_row_doubt(row), find_row_gaps(row)) if "response" not in row else ()
     doubt = "; ".join(filter(None, doubts))

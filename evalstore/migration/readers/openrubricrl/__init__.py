@@ -76,13 +76,13 @@ _BLENDED = (
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return a judge and the rubric that asks it.
 
-    Where the program would not load the file, it is a note on why.
+    If the program would not load the file, return a note on why.
     """
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
     if problem := next(_find_problems(root, table.form), None):
         return refuse_source(dialect, *problem)
-    # Custom metrics cannot be measured by the program either, so only the others change its score.
+    # The program cannot measure custom metrics either, so only the others change its score.
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
     if dialect != _WHOLE:
@@ -122,7 +122,7 @@ def _note_metrics(metrics: Sequence[Mapping[str, Any]], why: str) -> Iterator[Mi
 
 
 def _find_odd_values(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[MigrationNote]:
-    """Yield a note on each value outside of the format's schema that no score here depends on."""
+    """Yield a note on each value outside the format's schema on which no score here depends."""
     domain, scale = root.get("domain"), root["scale"]
     for pointer, value, known in (
         (("domain",), domain, form["domains"]),
@@ -169,7 +169,7 @@ def _build_as_program(
     """Return the judge that asks in the program's own words, and the rubric that asks it."""
     judge = _build_judge(root, render_program_prompt(root, frame, form), form)
     more = {**row.judge, "x_source": {"prompt": frame.source}}
-    # It asks for an average on a discrete scale, too, and takes any number.
+    # It asks for an average on a discrete scale, too, and accepts any number.
     value = judge.value | more | {"score_type": "continuous", "scale": _read_scale(root)}
     value.pop("level_names", None)
     return _build_pair(root, replace(judge, value=value, facts=JudgeFacts("")))
@@ -220,7 +220,7 @@ def _build_per_criterion(
 
 
 def _list_grades(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[str]:
-    """Return the grades of a discrete scale in whole numbers; none for others, or too many."""
+    """Return the grades of a discrete scale in whole numbers; none for others, or if too many."""
     scale = root["scale"]
     low, high = scale["min"], scale["max"]
     is_whole = scale.get("type") == "discrete" and low % 1 == 0 and high % 1 == 0
@@ -266,7 +266,7 @@ def _build_rubric(
             {"description": root["description"]} if isinstance(root.get("description"), str) else {}
         ),
         "checks": checks,
-        # To the program, a reply without a score counts as 0.
+        # For the program, a reply without a score counts as 0.
         "scoring": {"combine": "weighted_avg", **scoring, "errors": "zero"},
     }
 
@@ -305,8 +305,8 @@ def _select_mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
 def _find_problems(
     root: Mapping[str, Any], form: Mapping[str, Any]
 ) -> Iterator[tuple[Pointer, str]]:
-    """Yield the problems, each with its pointer, for which the program does not load a rubric."""
-    # Nothing further is checked where one of these is missing: the other checks read them.
+    """Yield the problems, each with its pointer, that keep the program from loading a rubric."""
+    # If one of these is missing, nothing further is checked: the other checks read them.
     for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
         if not isinstance(root.get(key), kind):
             problem = f"{key} is {describe_type(root[key])}" if key in root else f"{key} is missing"

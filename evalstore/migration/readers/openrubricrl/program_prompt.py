@@ -1,4 +1,4 @@
-"""Puts a rubric's prompt together as OpenRubricRL does, from the texts of its own code."""
+"""Assembles a rubric's prompt like OpenRubricRL, from the texts in its own code."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ def _read_ends(root: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _write_float(value: Any) -> str:
-    """Write a number as the program does, to which each is a float."""
+    """Write a number like the program, to which every number is a float."""
     return str(float(value))
