@@ -34,12 +34,11 @@ class Profile(StrEnum):
 
 
 class Detail(StrEnum):
-    """How much a comparison finds out.
+    """How much a comparison finds out; each member adds to the one before it.
 
-    RULES: which rules there are, with nothing searched for what an edit moves; LEVELS: rules and
-    their levels, with no words, places, values and sum for anybody to read; BUMP: those, too, and
-    nothing that cannot change a level; FINDINGS: directions and bounds, too;
-    WITNESSES: also an output that shows each, which is most of the work.
+    RULES: the rule of each edit, with no search for what it moves. LEVELS: the levels, and nothing
+    to read. BUMP: words, places and values. FINDINGS: directions and bounds. WITNESSES: an output
+    that shows each edit, which is most of the work.
     """
 
     RULES = "rules"

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
-from evalstore.model import Artifact, find_kind, parse_ref
+from evalstore.model import Artifact, find_kind
 from evalstore.release.changes.acceptances import ChangePolicy, read_rules_policy
 from evalstore.release.changes.asked_changes import add_asked
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.resolve import expect_releases
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version, find_version
@@ -64,17 +63,6 @@ def find_base_release(
     return next(
         (release for release in finals if is_ancestor(store.git, release.commit, tip)), last
     )
-
-
-def expect_comparisons(
-    store: ArtifactStore, names: Iterable[str], last: Mapping[str, Release]
-) -> None:
-    """Say which files are about to be held against their last release, in order.
-
-    git then reads these releases ahead.
-    """
-    bases = (last[name] for name in names if name in last)
-    expect_releases(store, (parse_ref(f"{base.name}@{base.version}") for base in bases))
 
 
 def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and what judges them

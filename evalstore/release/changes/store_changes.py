@@ -12,7 +12,6 @@ from evalstore.errors import RefusedError
 from evalstore.model import Ref
 from evalstore.places import LEDGER_FOLDER
 from evalstore.progress import Watch
-from evalstore.release.changes.comparison import expect_comparisons
 from evalstore.release.changes.values import ArtifactState, ArtifactStatus
 from evalstore.release.dependencies.working_scan import WorkingScan, scan_working_files
 from evalstore.store import ArtifactStore, Release
@@ -81,7 +80,6 @@ def find_store_changes(
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)
     scan = replace(scan, changed=(*scan.changed, *_find_conflicted(store, refs, scan)))
-    expect_comparisons(store, (ref.name for ref in scan.changed), last)
     removed = tuple(
         _find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None)
     )

@@ -16,7 +16,7 @@ from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.release.changes.acceptances import read_change_policy
-from evalstore.release.changes.comparison import expect_comparisons, list_line_releases
+from evalstore.release.changes.comparison import list_line_releases
 from evalstore.release.changes.values import (
     FollowedVersion,
     LoweredVersion,
@@ -107,7 +107,6 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
         name: release for name, all_ in releases.items() if (release := find_last_release(all_))
     }
     changed = {ref.name for ref in scan_working_files(store, refs, last).changed}
-    expect_comparisons(store, (ref.name for ref in refs if ref.name in changed), last)
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
     # In the order of dependence: an artifact is planned once the versions of everything it pins are
     # known.
