@@ -283,8 +283,8 @@ class OutputMatcher:
             f"duplicate id '{make_excerpt(id_, 60)}'{where}",
             place=Place(self.file, line or None),
             hint=(
-                'keep one output for each question, or number several answers to it: "sample": '
-                "0, 1, 2, …"
+                "keep one output for each question, or number several answers to it in lines "
+                '{"id", "output", "sample": 0, 1, 2, …}'
             ),
         )
 

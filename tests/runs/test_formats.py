@@ -621,6 +621,16 @@ def test_a_metric_that_gave_no_number_is_unscored_and_not_absent(file: str, data
     assert (run.coverage.graded, run.coverage.asked) == (3, 6)
 
 
+def test_only_a_first_column_without_a_name_is_an_index(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    for columns, rows, ids in (
+        (["", "response", "a/value"], [["7", A, "1"], ["8", B, "0"]], ["7", "8"]),
+        (["response", "a/value", ""], [[A, "1", "odd"], [B, "0", ""]], ["0", "1"]),
+    ):
+        path.write_bytes(to_csv(columns, *rows))
+        assert [one.id for one in read_outputs(path)] == ids
+
+
 def test_two_columns_of_one_name_are_read_where_they_agree(tmp_path: Path) -> None:
     path = tmp_path / "o.csv"
     path.write_bytes(b"id,output,output\na,x,x\nb,x,y\nc,,z\n")

@@ -39,7 +39,8 @@ _EXPECTED = frozenset(
 _EXPECTATION = re.compile(  # in what Python prints of them, as pandas writes a cell of CSV
     r"'assessment_name': '([^']*)'(?:(?!'assessment_name').)*?'expectation':", re.DOTALL
 )
-_IDS = ("id", "trace_id", "request_id", "")
+_IDS = ("id", "trace_id", "request_id")
+_INDEX = ""  # the first column of a table that pandas wrote with its index
 _ASKED = ("inputs", "request", "user_input", "question", "query", "input", "prompt")
 _ANSWERS = ("outputs", "response", "answer", "predictions", "prediction", "output")
 _REFERENCES = (
@@ -51,7 +52,7 @@ _RAGAS_OWN = frozenset(
     {
         *("retrieved_contexts", "reference_contexts", "contexts", "rubrics", "multi_responses"),
         *("retrieved_context_ids", "reference_context_ids", "synthesizer_name", "persona_name"),
-        *("query_style", "query_length", "index", *_IDS, *_ASKED, *_ANSWERS, *_REFERENCES),
+        *("query_style", "query_length", "index", _INDEX, *_IDS, *_ASKED, *_ANSWERS, *_REFERENCES),
     }
 )
 
@@ -159,7 +160,9 @@ def _list_expectations(assessments: Any) -> AbstractSet[str]:
 def _read_row(
     row: Mapping[str, Any], place: Place, number: int, checks: list[CheckResult]
 ) -> OutputEntry:
-    id_ = next((found for name in _IDS if (found := read_id(row.get(name)))), str(number))
+    # Elsewhere a column without a name is somebody's notes.
+    names = (*_IDS, _INDEX) if next(iter(row), None) == _INDEX else _IDS
+    id_ = next((found for name in names if (found := read_id(row.get(name)))), str(number))
     answer = _read_first(row, _ANSWERS)
     asked, reference = (_read_first(row, names) for names in (_ASKED, _REFERENCES))
     grade = grade_by_checks(checks, reference=(reference,) if reference else ())
