@@ -86,14 +86,11 @@ def lift_direction(
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
-    """Return the direction of a check that becomes unscored, by its policy.
-
-    A missing score has no direction.
-    """
+    """Return the direction of a check that becomes unscored, by its policy."""
     if policy != "skip":
         return STRICTER
-    if len(rubric.checks) == 1:
-        return NONE
+    if not is_always_scored(rubric.drop_check(check.token)):
+        return EITHER  # the output may lose its score, and so leave the mean
     # A required check that is not scored fails nothing.
     return join_directions(
         flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]),

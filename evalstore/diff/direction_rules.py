@@ -158,6 +158,17 @@ def _direct_modes(change: Change) -> Direction:
     return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
 
 
+def _direct_modes_verdict(change: Change) -> Direction:
+    score, states = _direct_modes(change), change.states
+    modes = [state.combine for state in states]
+    if not any(state.needs_all for state in states) or modes.count(_AVG) != 1:
+        return score
+    # Only an average has checks that do not weigh, and so need not pass.
+    if all(check.weight for check in states[0].checks):
+        return score
+    return join_directions(score, STRICTER if modes[0] is _AVG else LOOSER)
+
+
 def _direct_bound(change: Change) -> Direction:
     before, after = change.checks
     limit = _find_limit(change)
@@ -256,7 +267,11 @@ BY_COMBINE = DirectionRule(
     _direct_added_check,
     _direct_added_verdict,
 )
-BY_MODES = DirectionRule("by the order of the two modes", _direct_modes)
+BY_MODES = DirectionRule(
+    "by the order of the two modes; the verdict of all checks also by those of weight 0",
+    _direct_modes,
+    _direct_modes_verdict,
+)
 BY_PANEL = DirectionRule(
     "added: min stricter, max looser; removed back; either where a failure can raise it",
     find_added_judge_direction,
