@@ -114,6 +114,23 @@ def test_a_floating_reference_means_no_older_release_than_the_ledger_records(rel
         assert list_artifacts(store).artifacts[0].latest == "1.0.0"
 
 
+def test_a_candidate_above_another_branch_goes_on_from_its_own_release(released: Shop) -> None:
+    """The other branch has 2.0.0, and so this one's candidate is of 3.0.0; what it was edited from is 1.0.0."""
+    branch = released.git("branch", "--show-current").strip()
+    released.git("checkout", "-qb", "other")
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump()
+    released.git("checkout", "-q", branch)
+    released.write("rubrics/tone.yaml", rubric(ban="only").replace("1.0.0", "3.0.0", 1))
+    (made,) = released.bump(pre="rc").released
+    assert (made.ref, made.previous) == ("rubric/tone@3.0.0-rc.1", "1.0.0")
+    (one,) = released.status().artifacts
+    assert (one.released, one.ok) == ("1.0.0", True)
+    released.write("rubrics/tone.yaml", rubric(ban="lastly").replace("1.0.0", "3.0.0-rc.1", 1))
+    (one,) = released.status().artifacts
+    assert one.released == "1.0.0"
+
+
 def test_after_a_reset_no_branch_is_made_up(released: Shop, cli: Callable[..., Any]) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     released.bump()

@@ -53,7 +53,7 @@ def find_base_release(
     last = find_last_release(releases)
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step
     # back.
-    if last is None or working >= last.version or store.repository.shallow:
+    if last is None or working == last.version or store.repository.shallow:
         return last
     tip = find_head(store.git)
     if tip is None:

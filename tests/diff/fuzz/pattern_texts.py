@@ -68,7 +68,7 @@ def _draw(random: Random, tree: RegexTree, groups: dict[int, str]) -> str:
         case Alternation(parts=parts):
             return _draw(random, random.choice(parts), groups)
         case Repetition(body=body, least=least, most=most):
-            highest = least + _MORE if most is None else min(most, least + _MORE)
+            highest = least + _MORE if most is None else max(least, min(most, least + _MORE))
             return "".join([_draw(random, body, groups) for _ in range(random.randint(least, highest))])
         case Lookahead(body=body, positive=positive) | Lookbehind(body=body, positive=positive):
             return _draw(random, body, groups) if positive and random.random() < 0.5 else ""
