@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from math import log2
 from pathlib import Path
@@ -18,41 +19,45 @@ from measuring import (
 )
 
 DOUBLINGS, EXPONENT = 5, 1.05
-ROWS, RUBRICS, RELEASED = 3_125, 12, 50  # the smallest inputs
+# What makes a store of a size, its smallest size, and what is measured in it.
+_Make = Callable[[Path, int], None]
+_Growth = tuple[_Make, int, dict[str, str]]
 
 
 def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
     """Yield the lines of this budget."""
-    doublings = 3 if quick else DOUBLINGS
-    sizes = [2**number for number in range(doublings + 1)]
-    for name, command, make, smallest in (
-        ("verify, artifacts × 10", "verify", _make_released, RELEASED),
-        ("verify, all numbers too low", "verify", _make_low, RELEASED),
-        ("status, rubrics edited", "status", _make_edited, RUBRICS),
-        ("diff, rubrics edited", "diff", _make_edited, RUBRICS),
-        ("status, rows of which 50 are edited", "status", _make_rows, ROWS),
-    ):
-        seconds = _list_seconds(folder / name, command, make, [smallest * one for one in sizes])
-        yield Measured(
-            f"{name}: {smallest:,} to {smallest * sizes[-1]:,}",
-            linear_regression([*map(log2, sizes)], [*map(log2, seconds)]).slope,
-            EXPONENT,
-            f"exponent {EXPONENT:g}",
-        )
+    growths: tuple[_Growth, ...] = (
+        (_make_released, 50, {"verify, artifacts × 10": "verify"}),
+        (_make_low, 25, {"verify, all numbers too low": "verify"}),
+        (_make_edited, 12, {"status, rubrics edited": "status", "diff, rubrics edited": "diff"}),
+        (_make_rows, 3_125, {"status, rows of which 50 are edited": "status"}),
+    )
+    for make, smallest, commands in growths:
+        sizes = [smallest << number for number in range((3 if quick else DOUBLINGS) + 1)]
+        seconds = _measure_sizes(folder, make, sizes, commands)
+        for what, found in seconds.items():
+            yield Measured(
+                f"{what}: {smallest:,} to {sizes[-1]:,}",
+                linear_regression([*map(log2, sizes)], [*map(log2, found)]).slope,
+                EXPONENT,
+                f"exponent {EXPONENT:g}",
+            )
 
 
-def _list_seconds(
-    folder: Path, command: str, make: Callable[[Path, int], None], sizes: list[int]
-) -> list[float]:
-    """Return what a command takes of stores of these sizes, without its start."""
-    folder.mkdir()
-    make(folder / "one", 1)
-    idle = measure(ours(folder / "one", command))
-    found = []
-    for size in sizes:
-        make(folder / str(size), size)
-        found.append(max(measure(ours(folder / str(size), command)) - idle, 0.001))
-    return found
+def _measure_sizes(
+    folder: Path, make: _Make, sizes: list[int], commands: dict[str, str]
+) -> dict[str, list[float]]:
+    """Return what commands take of a store of each size, without their start."""
+    idle, seconds = dict[str, float](), {what: list[float]() for what in commands}
+    for size in (1, *sizes):
+        store = folder / "store"
+        make(store, size)
+        for what, command in commands.items():
+            used = measure(ours(store, command))
+            start = idle.setdefault(what, used)
+            seconds[what] += [max(used - start, 0.001)] if size > 1 else []
+        shutil.rmtree(store)
+    return seconds
 
 
 def _make_released(folder: Path, count: int) -> None:
