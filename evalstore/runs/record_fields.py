@@ -46,7 +46,10 @@ def require_text(holder: Mapping[str, Any], key: str) -> str:
 
 def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
     """Return an optional text, or `default` where it is absent or null."""
-    return default if holder.get(key) is None else require_text(holder, key)
+    found = holder.get(key)
+    if isinstance(found, str):
+        return found
+    return default if found is None else require_text(holder, key)
 
 
 def read_count(value: Any) -> int:
