@@ -39,7 +39,7 @@ PHRASES = {
     "lies": (r"\blies\b", 1),  # is
     "beside": (r"\bbeside\b", 6),  # next to, with
     "none that": (r"\bnone that\b", 1),  # not one of the
-    "says enough": (r"\bsays? (enough|too little)\b", 1),  # needs a higher version, is too low
+    "says enough": (r"\bsays? (enough|too little)\b", 0),  # needs a higher version, is too low
     "so-manieth": (r"\bmanieth\b", 0),  # every n-th
     "the form it needs": (r"\bthe form (that )?(it|they) needs?\b", 0),  # write: …
     "passed over": (r"\bpassed over\b", 0),  # skipped
