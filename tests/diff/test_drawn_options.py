@@ -16,7 +16,7 @@ from evalstore.places import find_resource_folder
 from tests.diff.fuzz.draw import draw, randomness
 from tests.diff.fuzz.pair import Value
 
-PAIRS, SEED = 4000, 20261130
+PAIRS, SEED = 5000, 20261130
 SCHEMAS = find_resource_folder("schema")
 # What says who made an artifact, and nothing of a score; rows beside a dataset are read in `claims`.
 ASIDE = re.compile(

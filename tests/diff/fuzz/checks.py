@@ -78,6 +78,7 @@ _MODEL: Mapping[str, Make] = {
     "max_tokens": one_of(1, 9),
     "seed": one_of(1, 2),
     "system": one_of("a", "b"),
+    "role": one_of("system", "user"),
     "response_format": one_of("json", "json_or_na"),
     "extra": one_of({"n": 1}, {"n": 2}, {}),
     "x_a": one_of(1, 2),

@@ -27,6 +27,14 @@ PARTS = [
     "\n",
 ]
 PARTS += ["{{! note }}\n", "{{#context}}C: {{context}}\n{{/context}}", "{{^expected}}none{{/expected}}", "{{expected}}"]
+PARTS += ["{{ steps }}", "Steps: {{#steps}}{{steps}}{{/steps}}"]
+FIRST: list[Value] = [
+    {"template": "Steps for {{ criterion }}", "fills": "steps"},
+    {"template": "Steps for {{ criterion }}", "fills": "steps", "reads": "steps"},
+    {"template": "Steps for {{criterion}}", "fills": "steps", "reads": "steps", "pattern": r"\{.+\}"},
+    {"template": "{{ output }}", "fills": "steps", "reads": "words", "pattern": r'\{"steps".+\}'},
+    {"template": "Steps", "fills": "fact"},
+]
 PATTERNS = ["Score: ([0-9.]+)", "([0-9.]+)", "(yes|no)", "(?i)(yes|no)", r"\b(yes|no)\b", "([ab])", "([ab])$", "(a|b)"]
 NAMES = [["a", "b"], ["b", "a"], ["a", "b", "c"], ["a", "c", "b"]]
 MODELS: list[Value] = [
@@ -35,14 +43,24 @@ MODELS: list[Value] = [
     {"id": "m", "temperature": 0},
     {"id": "m", "seed": 1},
     {"id": "m", "x_a": 1},
+    {"id": "m", "role": "user"},
+    {"id": "m", "role": "system"},
 ]
 
 # The keys under which a judge of each sort may answer.
 READS: dict[str, list[Value]] = {
-    "binary": [{"verdict": "pass"}, {"verdict": "pass", "no_verdict": "pass"}, {"verdict": "verdict"}],
+    "binary": [
+        {"verdict": "pass"},
+        {"verdict": "pass", "no_verdict": "pass"},
+        {"verdict": "verdict"},
+        {"verdict": "pass", "words": "reason"},
+    ],
     "continuous": [
         {"score": "score"},
         {"score": "points"},
+        {"score": "score", "words": "reason"},
+        {"score": "score", "pattern": r"\{.+\}"},
+        {"score": "score", "pattern": r'\{"reason".+\}', "words": "reason"},
         {"verdict": "pass", "score": "score", "no_verdict": "fail"},
     ],
     "levels": [{"level": "level"}, {"level": "category", "x_a": 1}],
@@ -67,6 +85,10 @@ FAMILIES = {
         "{score: 0, pass: }",
         '{"score": null}',
         "{n: 1} {pass: true}",
+        '{"steps": ["a", "b"], "reason": "r", "score": 1}',
+        'so {"reason": "", "score": "0.5"} x',
+        '{"reason": "r", "score": 0, "pass": true}',
+        '{"steps": "a", "words": ["a"], "score": 0.5}',
     ],
     "odd": ["", "{", '{"score": 1, "verdict": "fail"}', '{"score": "1"}', "nobody", '{"score": 1} or so'],
 }
@@ -137,6 +159,7 @@ _KEYS: dict[str, Make] = {
     "variables": one_of(["criterion"], [], ["criterion", "fact"], ["fact"], ["fact", "criterion"]),
     "reply_pattern": one_of(*PATTERNS),
     "model": lambda random: copy.deepcopy(random.choice(MODELS)) if random.random() < 0.6 else model(random),
+    "first": one_of(*FIRST),
     "title": one_of("a", "b"),
     "validation": one_of({"tpr": Decimal("0.9"), "tnr": Decimal("0.9")}, {"tpr": Decimal("0.8"), "tnr": 1}),
     "applicable_to": one_of(["x"], ["x", "y"], ["y", "x"]),
@@ -206,8 +229,9 @@ def _model(random: Random, value: Value) -> None:
     if random.random() < 0.4:
         settings.update(model(random))
         return
-    key = random.choice(["temperature", "seed", "top_p", "x_b", "id"])
-    settings[key] = random.choice([0, Decimal("0.0"), 1, None]) if key != "id" else "o"
+    key = random.choice(["temperature", "seed", "top_p", "x_b", "id", "role"])
+    values = {"id": ["o"], "role": ["system", "user"]}.get(key, [0, Decimal("0.0"), 1, None])
+    settings[key] = random.choice(values)
 
 
 _EDITS: list[Callable[[Random, Value], Any]] = [

@@ -24,7 +24,12 @@ STEPS: list[Any] = [
         {"regex_group": "(?i:(k+))"},
     ),
     {"regex_group": "(.*a.*b.*a.*b.*1)"},
-    *({"remove": "a|b"}, {"remove": {"pattern": "^a", "only_first": True}}, "utf16"),
+    *(
+        {"remove": "a|b"},
+        {"remove": {"pattern": "^a", "only_first": True}},
+        {"remove": {"pattern": "A", "flags": "i"}},
+        "utf16",
+    ),
 ]
 UNREAD = frozenset({"composite", "tool_usage"})
 
