@@ -28,6 +28,7 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.diff import AskedChange, FlippedVerdict
+from evalstore.documents import compute_digest
 from evalstore.errors import Place, RefusedError
 from evalstore.model import (
     CheckResult,
@@ -267,6 +268,8 @@ class WordingTrial:
         changed = [call for key, call in calls[repeated].items() if key not in calls[1 - repeated]]
         times = 1 + max(call.sample for call in changed)
         self._repeats |= {call.key: times for call in changed}
+        # What is asked next is not known yet: all that such a judge is asked is repeated.
+        self._repeats |= {call.judge: times for call in changed if call.next_prompt}
         recorded = next((one for one in row.checks if one.id == candidate.pair.old.check.id), None)
         replies = recorded.reply_digests if recorded and not self.session.judges.fresh else ()
         yield _VerdictUnit(
@@ -274,14 +277,16 @@ class WordingTrial:
         )
 
     def _note_call(self, call: JudgeCall) -> JudgeReply:
-        self._calls[call.key] = call
+        # Of a judge that asks twice, the second prompt shows but for the reply to the first.
+        self._calls[call.key + compute_digest(call.next_prompt)] = call
         return NO_REPLY
 
     def _ask(self, call: JudgeCall) -> JudgeReply:
         return self.session.ask(call, wanted=self._wanted)
 
     def _ask_again(self, call: JudgeCall) -> JudgeReply:
-        return self._ask(replace(call, sample=call.sample + self._repeats.get(call.key, 0)))
+        times = self._repeats.get(call.key, self._repeats.get(call.judge, 0))
+        return self._ask(replace(call, sample=call.sample + times))
 
     def _make_grader(self, side: int, ask: _Ask) -> _SideGrader:
         return _SideGrader(self.sides[side], self.model, self.strict, ask)

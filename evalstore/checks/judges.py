@@ -191,7 +191,8 @@ def _ask_once(
         prompt = _fill_prompt(judge.first, values)
         model = {key: item for key, item in judge.model.items() if key != _FORMAT}
         can_read = partial(_is_first_readable, judge.definition.first)
-        call = JudgeCall(judge.name, prompt, model, number, can_read, is_shared=True)
+        follower = _fill_prompt(judge.template, {**values, judge.fills: ""})
+        call = JudgeCall(judge.name, prompt, model, number, can_read, follower)
         first_reply = context.ask(call)
         found = read_first_reply(judge.definition.first, first_reply)
         if found.text is None:

@@ -128,8 +128,8 @@ class JudgeCall:
     """One question to a model: `judge` is the artifact that asks; the rest decides the reply.
 
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts
-    from 0. `is_readable` says whether a reply answers it, and `is_shared` that several outputs have
-    it in common: of who reads it, and so no part of the question.
+    from 0. `is_readable` says whether a reply answers it: of who reads it, and so no part of the
+    question. `next_prompt` is what is asked next with its reply, without that; empty for nothing.
     """
 
     judge: str
@@ -139,7 +139,7 @@ class JudgeCall:
     is_readable: Callable[[JudgeReply], bool] = field(
         default=accept_reply, compare=False, repr=False
     )
-    is_shared: bool = field(default=False, compare=False, repr=False)
+    next_prompt: str = field(default="", compare=False, repr=False)
 
     @property
     def key(self) -> str:

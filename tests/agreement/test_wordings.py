@@ -195,3 +195,18 @@ def test_what_only_replies_show_is_offered_and_can_be_asked(
     # An output for another input answers neither.
     edit(store, "datasets/small.yaml", "{id: q01, input: a,", "{id: q01, input: b,")
     assert "replies" not in cli("diff", "dataset/small", "--verbose", cwd=store).out
+
+
+def test_a_judge_that_asks_twice_is_asked_by_its_new_second_words(
+    store: Path, request: pytest.FixtureRequest, cli: Cli, judge_server: Any
+) -> None:
+    first = 'first: {template: "How? {{ statement }}", fills: how}\ntemplate: "Kind {{ how }}:'
+    edit(store, "judges/tone.yaml", 'template: "Kind:', first)
+    run = request.getfixturevalue("run")
+    assert judge_server.calls == 2 + 12 * 2
+    edit(store, "judges/tone.yaml", "Kind {{", "Very kind {{")
+    argv = ("diff", "judge/tone", "--run", run, "--judge-url", judge_server.url, "--ask", "30", "--format", "json")
+    asked = read(cli(*argv, cwd=store), "diff")["asked"]
+    assert (asked["verdicts"], asked["to_fail"], asked["unjudged"]) == (12, 3, 0)
+    # In the new words with the plans that are kept, and once more in the old words with new plans.
+    assert judge_server.calls == (2 + 12 * 2) + 12 * 2 + (2 + 12 * 2)

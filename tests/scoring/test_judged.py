@@ -169,12 +169,14 @@ def test_a_first_prompt_is_asked_once_for_all_outputs(cli: Cli, judged: Path, wr
     )
     ran = cli(*argv, "--max-calls", "2", cwd=judged)
     assert (ran.code, ran.out) == (3, "")
-    said = "2 judge calls are missing, more than --max-calls 2, as 1 were made; their replies are kept"
-    assert said in ran.err
-    ran = cli(*argv, cwd=judged)
+    assert "3 judge calls are missing, more than --max-calls 2; none was made" in ran.err
+    plan = cli(*argv, "--dry-run", cwd=judged)
+    assert "judge calls to make: 3" in plan.out + plan.err
+    assert judge_server.calls == 0
+    ran = cli(*argv, "--max-calls", "3", cwd=judged)
     assert (ran.code, judge_server.calls) == (0, 3), ran.err
     run, _ = read(judged, "three-worktree-model_a.json")
-    assert (run.harness["replies_kept"], run.harness["replies_asked"]) == ("1", "3")  # two outputs are one
+    assert (run.harness["replies_kept"], run.harness["replies_asked"]) == ("0", "4")  # two outputs are one
     roles = [message["role"] for body in judge_server.bodies for message in body["messages"]]
     assert roles == ["system"] * 3
     prompts = {"How to see that it is kind?", "Is it kind? Read.\n- Think. please", "Is it kind? Read.\n- Think. no"}

@@ -16,6 +16,7 @@ from evalstore.model import JudgeCall
 from evalstore.model.judge import accept_reply
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
+_ALL_CALLS = "SELECT pickled FROM call WHERE pickled NOT NULL ORDER BY place"
 _GroupKey = tuple[str, str]  # judge, model
 
 
@@ -58,29 +59,40 @@ def _open_database() -> sqlite3.Connection:
 class CallQueue:
     """Calls, each once, in memory that does not grow with them, and in this queue's random order.
 
+    `follower_count` of them follow others, and cannot be asked yet: the reply to one is part of the
+    next.
+
     In one order, two processes that ask the same calls at the same time would make every call
     twice, side by side.
     """
 
+    follower_count: int = 0
     _calls: Counter[_GroupKey] = field(default_factory=Counter)
     _characters: Counter[_GroupKey] = field(default_factory=Counter)
     _database: sqlite3.Connection = field(default_factory=_open_database)
     _salt: bytes = field(default_factory=lambda: os.urandom(16))
 
     def add_call(self, call: JudgeCall) -> None:
-        """Add a call, unless one with the same key is there."""
-        # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
-        place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
+        """Add a call, unless one with the same key is there; what follows it is only counted."""
         # Who reads the reply is not asked: the reader may hold a whole output.
-        asked = replace(call, is_readable=accept_reply)
-        row = place, pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
+        asked = replace(call, is_readable=accept_reply, next_prompt="")
+        self._add_row(call, call.key, call.prompt, pickle.dumps(asked, pickle.HIGHEST_PROTOCOL))
+        if call.next_prompt:
+            key = f"{call.key} {call.next_prompt}"
+            self.follower_count += self._add_row(call, key, call.next_prompt, None)
+
+    def _add_row(self, call: JudgeCall, key: str, prompt: str, pickled: bytes | None) -> int:
+        # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
+        written = key.encode("utf-8", "surrogatepass")
+        row = blake2b(written, digest_size=16, key=self._salt).digest(), pickled
         try:
             new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
         except sqlite3.Error as error:
             raise RefusedError(f"the calls to judges cannot be noted: {error}") from None
         group = call.judge, str(call.model.get("id", ""))
         self._calls[group] += new
-        self._characters[group] += new * len(call.prompt)
+        self._characters[group] += new * len(prompt)
+        return new
 
     def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
         """Return the plan of asking these calls, with `reuse_count` answers from the cache."""
@@ -97,6 +109,7 @@ class CallQueue:
         self._database.execute("DELETE FROM call")
         self._calls.clear()
         self._characters.clear()
+        self.follower_count = 0
 
     def close(self) -> None:
         """Forget the calls, and delete the file."""
@@ -106,7 +119,9 @@ class CallQueue:
         return self._calls.total()
 
     def __iter__(self) -> Iterator[JudgeCall]:
-        for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
+        for (pickled,) in self._database.execute(
+            "SELECT pickled FROM call WHERE pickled NOT NULL ORDER BY place"
+        ):
             yield pickle.loads(pickled)  # noqa: S301  # this process wrote it
 
     def __enter__(self) -> Self:

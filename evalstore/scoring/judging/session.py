@@ -165,7 +165,7 @@ class JudgeSession:
                 self.reuse_count += reply.number <= start
                 self.new_count += reply.number > start
                 self.usage.add_reply(reply)
-            if call.is_shared:
+            if call.next_prompt:  # several outputs may have it in common
                 self._shared.add(call.key)
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
@@ -229,7 +229,7 @@ class JudgeSession:
                 on_reply=note_reply,
             )
         self._last = self.replies().find_last_number()
-        self.asked += plan.calls
+        self.asked += len(self.missing) - self.missing.follower_count
         # The caller grades again: what was answered is found in the cache, what failed in
         # `failures`.
         self.missing.clear()
