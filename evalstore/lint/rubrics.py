@@ -76,10 +76,12 @@ def _lint_question_keys(value: Any) -> Iterator[Note]:
         else [None] * len(checks)
     )
     for index, check in list_mappings(value, "checks"):
-        kind = check.get("kind")
+        places, kind = list_question_values(check), check.get("kind")
+        if not places:  # as nearly always
+            continue
         if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
             continue  # a separate finding
-        for place in list_question_values(check):
+        for place in places:
             wanted = find_wanted_type(check["kind"], place.pointer)
             other, owner = first.setdefault(place.key, (wanted, str(ids[index] or check["kind"])))
             if other != wanted:
