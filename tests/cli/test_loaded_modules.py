@@ -93,3 +93,13 @@ def list_loaded(store: Path, *argv: str) -> set[str]:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr.splitlines()[0]
     return {*ran.stderr.split()}
+
+
+@pytest.mark.process
+def test_the_pages_of_runs_load_no_audit() -> None:
+    code = (
+        "import sys\nimport evalstore.report.pages.run, evalstore.report.pages.pairs, evalstore.audits.records.pairs\n"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"evalstore.audits.explain", "evalstore.audits.edits.rubric_plan"} & {*loaded}
