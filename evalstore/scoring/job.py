@@ -178,17 +178,18 @@ def grade_match(match: OutputMatch, resolver: ArtifactResolver, rubric: str | No
 
 
 def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> PreparedRubric | None:
-    if question.rubric_ref is None:
+    ref = question.rubric_ref
+    if ref is None:
         return None
     try:
-        resolver.resolve(question.rubric_ref)
+        resolver.resolve(ref)
     except RefError as error:
         message = (
-            f"the question {question.id!r}{question.place} names "
-            f"{make_excerpt(question.rubric_ref)}: {error.message}"
+            f"the question {question.id!r}{question.place} names {make_excerpt(ref)}: "
+            f"{error.message}"
         )
         raise RefError(message, place=error.place, hint=error.hint) from None
-    return resolver.prepare_rubric(question.rubric_ref)
+    return resolver.prepare_rubric(ref)
 
 
 @contextmanager

@@ -57,7 +57,28 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     With neither a format nor a limit, the check is unscored (missing); JSON deeper or larger than
     evalstore reads leaves it unscored (error).
     """
-    return lambda sample: _grade_text(params, sample)
+    written, least, most = params.get("format"), params.get("min_chars", 0), params.get("max_chars")
+    has_limit = "min_chars" in params or most is not None
+
+    def grade(sample: Sample) -> Grade:
+        length = len(sample.text.strip())
+        wanted = written or _find_expected_format(sample.question)
+        if wanted is None and not has_limit:
+            slip = _explain_absence(sample.question) if sample.question else ""
+            return grade_missing(
+                f"neither the check nor the question's expected.format says json or text{slip}"
+            )
+        if length < least:
+            return grade_binary(False, f"{length:,} characters, at least {least:,} wanted")
+        if most is not None and length > most:
+            return grade_binary(False, f"{length:,} characters, at most {most:,} wanted")
+        if wanted == "json":
+            return grade_json(sample.text, lambda _: grade_binary(True, "strict JSON"))
+        if length:
+            return grade_binary(True, f"{length:,} characters")
+        return grade_binary(wanted is None, "the output is empty")
+
+    return grade
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
@@ -75,26 +96,6 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             f"max_chars 0 allows no {params['format']}, so nothing passes",
             "raise it",
         )
-
-
-def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
-    text = sample.text.strip()
-    wanted = params.get("format") or _find_expected_format(sample.question)
-    least, most = params.get("min_chars", 0), params.get("max_chars")
-    if wanted is None and "min_chars" not in params and most is None:
-        slip = _explain_absence(sample.question) if sample.question else ""
-        return grade_missing(
-            f"neither the check nor the question's expected.format says json or text{slip}"
-        )
-    if len(text) < least:
-        return grade_binary(False, f"{len(text):,} characters, at least {least:,} wanted")
-    if most is not None and len(text) > most:
-        return grade_binary(False, f"{len(text):,} characters, at most {most:,} wanted")
-    if wanted == "json":
-        return grade_json(sample.text, lambda _: grade_binary(True, "strict JSON"))
-    return grade_binary(
-        bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty"
-    )
 
 
 def _find_expected_format(question: Question | None) -> str | None:
