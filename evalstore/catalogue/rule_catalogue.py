@@ -14,7 +14,7 @@ from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
 from evalstore.release.changes.version_rules import RULES as VERSIONS
-from evalstore.release.records.integrity_rules import RULES as RELEASES
+from evalstore.release.integrity_rules import RULES as RELEASES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
 

@@ -18,7 +18,7 @@ from evalstore.errors import RefError
 from evalstore.lint import VALIDATION_RULES as FILES
 from evalstore.release.changes.version_rules import RULES as VERSIONS
 from evalstore.release.changes.version_rules import VersionRule
-from evalstore.release.records.integrity_rules import RULES as RELEASES
+from evalstore.release.integrity_rules import RULES as RELEASES
 from evalstore.report.explain import document, text
 from tests.rows import each
 

@@ -15,6 +15,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.model import Finding
+from evalstore.release.changes.status import read_status
 from evalstore.release.integrity.gate import GateOptions, check_change
 from evalstore.release.integrity.verify import verify
 from evalstore.store import ArtifactStore
@@ -236,3 +237,16 @@ def test_the_repository_chooses_no_program(signed: Shop, tmp_path: Path) -> None
     signed.git("config", "gpg.ssh.allowedSignersFile", str(tmp_path / "theirs"))
     assert find(signed) == []
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("settings", ["", "signed: optional\n", "signed: require\n"])
+def test_a_planted_link_is_found_whether_signatures_are_required_or_not(
+    shop: Shop, settings: str, tmp_path: Path
+) -> None:
+    shop.bump("rubric/tone")
+    shop.write("evalstore.yaml", settings)
+    (tmp_path / "planted").write_text("* ssh-ed25519 AAAA\n")
+    (shop.root / SIGNERS).symlink_to(tmp_path / "planted")
+    with ArtifactStore.open(shop.root) as store:
+        for findings in (verify(store).findings, read_status(store).findings):
+            assert [(one.rule, one.file) for one in findings if one.file == SIGNERS] == [("signers-missing", SIGNERS)]

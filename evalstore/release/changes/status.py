@@ -34,6 +34,7 @@ from evalstore.release.changes.drift import (
     find_moved_level,
     make_lagging_findings,
 )
+from evalstore.release.changes.signers_file import check_signers_file
 from evalstore.release.changes.store_changes import find_store_changes
 from evalstore.release.changes.values import (
     ArtifactState,
@@ -134,6 +135,7 @@ def read_status(
         *findings,
         *survey.lagging,
         *_find_retirements(store, today),
+        *(check_signers_file(store) if base is None else ()),  # with a base, `verify` says it
     )
     return Status(
         survey.artifacts,

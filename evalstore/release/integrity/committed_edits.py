@@ -11,8 +11,8 @@ from evalstore.model import Finding, parse_ref
 from evalstore.release.changes.acceptances import read_rules_policy
 from evalstore.release.changes.status import survey_store
 from evalstore.release.changes.version_rules import VersionRule
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.publishing.release_parts import list_artifact_files
-from evalstore.release.records.integrity_rules import make_finding
 from evalstore.store import ArtifactStore
 from evalstore.store.revisions import find_head
 from evalstore.store.working_files import is_blob

@@ -32,8 +32,8 @@ from evalstore.release.changes.status import read_status
 from evalstore.release.changes.validator import make_validator
 from evalstore.release.changes.values import Status
 from evalstore.release.integrity.verify import Verification, verify
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.base_removals import find_removals
-from evalstore.release.records.integrity_rules import make_finding
 from evalstore.release.records.ledger_records import describe_lines, quote_ledger_path
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, locate_ledger, parse_ledger

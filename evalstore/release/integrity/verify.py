@@ -22,7 +22,7 @@ from evalstore.progress import Watch
 from evalstore.release.changes.base_store import BaseStore
 from evalstore.release.dependencies.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.dependencies.working_scan import scan_working_files
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.ledger_history import check_depth, check_ledger_history
 from evalstore.release.records.ledger_records import (
     ReleaseRecords,

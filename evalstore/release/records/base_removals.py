@@ -15,7 +15,7 @@ from evalstore.model.artifact import RENAMED_FROM, find_former_name
 from evalstore.model.example import EXAMPLES, Example, read_examples
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.changes.base_store import BaseStore
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore
 from evalstore.store.repository.objects import is_regular, list_folder
 from evalstore.store.working_files import is_blob, read_working_files

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
 from evalstore.places import LEDGER_FOLDER
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.ledger_records import (
     ReleaseRecords,
     describe_lines,

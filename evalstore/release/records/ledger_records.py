@@ -11,7 +11,7 @@ from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding, Ref
 from evalstore.model.lock import Lock, LockedLedger
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger, split_ledger
 from evalstore.store.repository.objects import find_committed_blobs

@@ -16,7 +16,7 @@ from evalstore.model import Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.progress import Watch
 from evalstore.release.dependencies.references import FindPlace, walk_references
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.ledger_records import describe_rewrite, find_tag_object
 from evalstore.release.records.release_tags import (
     ReleaseTag,

@@ -16,7 +16,7 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
 from evalstore.release.changes.base_store import BaseStore
 from evalstore.release.changes.version_choice import find_free_version
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.release_tags import ReleaseTag
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
 from evalstore.model import Finding, PinType, Ref, Severity
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.ledger_records import ReleaseRecords, quote_ledger_path
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob

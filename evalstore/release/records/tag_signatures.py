@@ -9,15 +9,20 @@ from itertools import accumulate
 
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
-from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
+from evalstore.places import LEDGER_FOLDER
 from evalstore.release.changes.base_store import BaseStore
-from evalstore.release.records.integrity_rules import make_finding
+from evalstore.release.changes.signers_file import check_signers_file, make_unread_finding
+from evalstore.release.integrity_rules import make_finding
 from evalstore.release.records.ledger_records import ReleaseRecords
 from evalstore.release.records.release_tags import ReleaseTag
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import parse_ledger, split_ledger
 from evalstore.store.revisions import find_head, list_first_parents
-from evalstore.store.signers import is_signature_required, open_signature_check, read_signers
+from evalstore.store.signers import (
+    is_signature_required,
+    open_signature_check,
+    read_signers,
+)
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
 
@@ -49,11 +54,12 @@ def check_signatures(
     """
     store, found = records.store, list(tags)
     files: list[tuple[bytes, list[ReleaseTag]]] = []
+    unread = [*check_signers_file(store)]
     try:
         files += _list_signer_files(records, found, settings)
     except EvalstoreError as error:
-        place = error.place or Place(SETTINGS_FILE)
-        yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
+        unread.append(make_unread_finding(error))
+    yield from dict.fromkeys(unread)
     if files:
         arrivals = find_arrivals(
             store, settings.base.commit if settings.base else find_head(store.git)
