@@ -24,12 +24,12 @@ def render_commands() -> str:
     return "\n".join(parts)
 
 
-_FRAME = """## What all of them have
+_FRAME = """## What all commands share
 
 `-C DIR` runs a command as if it had been started there, like git. `--format json` is one document, also on failure;
-`evalstore explain --schema output/NAME` prints its schema. Long lists are short unless `--verbose`. Under `--quiet` a
-text result, warnings and what comes next are left out, and errors are not. A text ends with the command to run next,
-on stderr, where there is one. Nothing is wider than the terminal, or than `COLUMNS` where that is set, in a pipe too.
+`evalstore explain --schema output/NAME` prints its schema. Long lists are short unless `--verbose`. `--quiet` leaves
+out a text result, warnings and next steps, but not errors. A text ends with the command to run next, on stderr, if there
+is one. Nothing is wider than the terminal, or than `COLUMNS` if that is set, in a pipe too.
 
 Colours are for terminals. `NO_COLOR` turns them off, before all else; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on
 in a pipe; `CLICOLOR=0` turns them off on a terminal. Exit codes: 0 done · 1 done, and the answer is no · 2 wrong

@@ -37,7 +37,7 @@ PHRASES = {
     "stand for": (r"\bstands? for\b", 1),  # is, means
     "stands": (r"\b(stands?|stood)\b", 8),  # is
     "lies": (r"\blies\b", 1),  # is
-    "beside": (r"\bbeside\b", 6),  # next to, with
+    "beside": (r"\bbeside\b", 5),  # next to, with
     "none that": (r"\bnone that\b", 1),  # not one of the
     "says enough": (r"\bsays? (enough|too little)\b", 0),  # needs a higher version, is too low
     "so-manieth": (r"\bmanieth\b", 0),  # every n-th
