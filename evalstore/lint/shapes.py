@@ -9,7 +9,6 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from evalstore.checks.kinds import suggest_kind
 from evalstore.documents import Pointer
 from evalstore.languages.schemas import compile_predicate
 from evalstore.lint.notes import (
@@ -122,6 +121,8 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
 
 def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
     """Return a hint on an unknown kind, and the kind that is meant if only one is near."""
+    from evalstore.checks.kinds import suggest_kind  # most files have no unknown kind
+
     kinds = list_check_kinds()
     if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
         return _PROGRAM_HINT, None

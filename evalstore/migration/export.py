@@ -34,7 +34,7 @@ from evalstore.migration.exporting.export_result import (
 from evalstore.migration.exporting.round_trip import LoadArtifact, check_unchanged
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
-from evalstore.migration.glob_walk import has_pattern, list_matches
+from evalstore.migration.javascript.globs import has_pattern, list_matches
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.merging.stored_artifacts import list_runs
 from evalstore.migration.outcome import PinBehind

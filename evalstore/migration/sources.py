@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import LARGE_FILE, read_below, read_user_file
-from evalstore.migration.glob_walk import has_pattern, list_matches
+from evalstore.migration.javascript.globs import has_pattern, list_matches
 from evalstore.migration.legacy_files import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
 from evalstore.runs.run_names import STORED_PATH, decode_path

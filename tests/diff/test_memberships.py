@@ -61,7 +61,7 @@ def test_texts_are_put_together_of_the_combinations_that_a_search_finds(phrases:
         TextGrader(TextScore((language,), is_in_all), (place,), partial(_holds_any, phrases[place], cased[place]))
         for place, language in enumerate(languages)
     ]
-    found, table = find_memberships(languages, SharedBudget(STEPS)), TextAssembly(languages, graders).assemble()
+    found, table = find_memberships(languages, SharedBudget(STEPS)), TextAssembly(languages, graders).build_table()
     # That one phrase is within another is no matter of the lists: there, a search has to tell.
     assert (table is None) == any("xay" in some for some in phrases)
     if table:

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.documents import read_legacy_yaml, read_yaml
 from evalstore.migration import MigrationOutcome, export, migrate
-from evalstore.migration.glob_walk import list_matches
+from evalstore.migration.javascript.globs import list_matches
 from evalstore.report import render
 from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.rows import each

@@ -62,7 +62,7 @@ class TextAssembly:
         self._pieces = [*map(pattern_comparison.list_likely_texts, self.languages)]
         self._find_members = cache(self._read_members)
 
-    def assemble(self) -> MembershipTable | None:
+    def build_table(self) -> MembershipTable | None:
         """Return a text of each combination; None unless the scorer confirms one for each."""
         combinations: dict[_Scores, list[Membership]] = {}
         for members in product((False, True), repeat=len(self.languages)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.extraction import MigrationNote
-from evalstore.migration.glob_walk import has_pattern
+from evalstore.migration.javascript.globs import has_pattern
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.promptfoo.csv_tests import TableError, read_table, read_table_test
 from evalstore.text import SHORT_EXCERPT, make_excerpt

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from evalstore.documents import Document, write_canonical
-from evalstore.migration.glob_walk import has_pattern
+from evalstore.migration.javascript.globs import has_pattern
 from evalstore.migration.remainder import encode_value
 
 _FILE = "file://"
