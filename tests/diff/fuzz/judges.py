@@ -62,9 +62,17 @@ READS: dict[str, list[Value]] = {
         {"score": "score", "pattern": r"\{.+\}"},
         {"score": "score", "pattern": r'\{"reason".+\}', "words": "reason"},
         {"verdict": "pass", "score": "score", "no_verdict": "fail"},
+        {"score": "score", "words": "reason", "pattern": r"\{.+\}"},
     ],
     "levels": [{"level": "level"}, {"level": "category", "x_a": 1}],
 }
+
+# What a judge may ask first.
+FIRSTS: list[Value] = [
+    {"template": "Plan {{ input }}", "fills": "plan"},
+    {"template": "Plan {{ criterion }}", "fills": "plan", "reads": "steps"},
+    {"template": "Plan", "fills": "plan", "reads": "steps", "pattern": r"\{.+\}"},
+]
 
 FAMILIES = {
     "scores": ['{"score": 0}', '{"score": 0.5}', '{"score": 1}', '```json\n{"score": 1}\n```', '{"score": 0.7}'],
@@ -89,6 +97,12 @@ FAMILIES = {
         'so {"reason": "", "score": "0.5"} x',
         '{"reason": "r", "score": 0, "pass": true}',
         '{"steps": "a", "words": ["a"], "score": 0.5}',
+    ],
+    "plans": [
+        '{"steps": ["a", "b"], "score": 1, "reason": "a"}',
+        '{"steps": ["b"], "score": 0, "reason": "b"}',
+        '{"steps": ["a"], "score": 0.5, "reason": ""}',
+        '{"score": 0.5, "reason": "c"}',
     ],
     "odd": ["", "{", '{"score": 1, "verdict": "fail"}', '{"score": "1"}', "nobody", '{"score": 1} or so'],
 }
@@ -117,6 +131,8 @@ def family(random: Random, refs: dict[str, Value]) -> str:
     if not judges or random.random() < 0.2:
         return random.choice(list(FAMILIES))
     value = random.choice(judges)
+    if ("first" in value or "pattern" in value.get("reads", {})) and random.random() < 0.7:
+        return "plans"
     if "reads" in value and random.random() < 0.7:
         return "keys"
     if "reply_pattern" in value and random.random() < 0.5:
