@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from evalstore.diff import Detail
 from evalstore.errors import LoadError, Place
 from evalstore.model import Finding, parse_ref
 from evalstore.release.changes.acceptances import read_rules_policy
@@ -30,10 +31,10 @@ def check_committed_edits(
     if store.root is None or head is None:
         return
     try:
-        artifacts = survey_store(store, read_rules_policy(store)).artifacts
+        survey = survey_store(store, read_rules_policy(store), detail=Detail.LEVELS)
     except LoadError:
         return
-    for status in artifacts:
+    for status in survey.artifacts:
         is_named = status.rule is VersionRule.NOT_BUMPED and is_wanted(status.ref)
         if is_named and _holds_files(store, store.root, head, status.ref):
             path = parse_ref(status.ref).path
