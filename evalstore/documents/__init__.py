@@ -3,10 +3,6 @@
 from typing import TYPE_CHECKING
 
 from evalstore.documents.document import (
-    GZIP,
-    PARQUET,
-    ZIP,
-    ZSTANDARD,
     Document,
     DoubledKey,
     Pointer,
@@ -15,6 +11,13 @@ from evalstore.documents.document import (
     follow_pointer,
     format_json_pointer,
     read_text,
+)
+from evalstore.documents.file_signs import (
+    GZIP,
+    PARQUET,
+    ZIP,
+    ZSTANDARD,
+    name_binary_file,
 )
 from evalstore.documents.json_writer import (
     compute_digest,
@@ -66,6 +69,7 @@ __all__ = [
     "follow_pointer",
     "format_exact",
     "format_json_pointer",
+    "name_binary_file",
     "read_javascript_value",
     "read_json",
     "read_leading_value",

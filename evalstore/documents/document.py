@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from evalstore.documents.file_signs import name_binary_file
 from evalstore.errors import LimitError, LoadError, Place
 
 Pointer = tuple[str | int, ...]
@@ -17,18 +18,6 @@ NODE_LIMIT = 200_000
 LEGACY_NODE_LIMIT = 2_000_000  # a suite of 100,000 cases; each value costs its position, too
 DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
-# How files begin that are not text, whatever their name.
-ZIP, GZIP, ZSTANDARD = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-PARQUET = b"PAR1"
-_UNPACK = "unpack it first"
-_NO_TEXT: Mapping[bytes, tuple[str, str]] = {
-    **dict.fromkeys(ZIP, ("a zip archive, not text", _UNPACK)),
-    GZIP: ("packed by gzip", _UNPACK),
-    ZSTANDARD: ("packed by Zstandard", _UNPACK),
-    b"BZh": ("packed by bzip2", _UNPACK),
-    b"\xfd7zXZ": ("packed by xz", _UNPACK),
-    PARQUET: ("Parquet, not text", "write its rows as JSON Lines"),
-}
 _BOM = "\ufeff"
 # Control characters, line endings that not every reader knows, surrogates and non-characters.
 _FORBIDDEN = re.compile(
@@ -172,16 +161,24 @@ def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
     """
     if len(data) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(file))
-    text = decode_utf8(data, file) if isinstance(data, bytes) else data
+    text = _decode_whole(data, file) if isinstance(data, bytes) else data
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
     if character := _FORBIDDEN.search(text):
-        raise LoadError(
+        known = name_binary_file(data, file, is_all=True) if isinstance(data, bytes) else None
+        raise known or LoadError(
             f"the character U+{ord(character[0]):04X} is not allowed in a file",
             place=locate_offset(text, character.start(), file),
             hint="write it as an escape in a double-quoted string",
         )
     return text, bom
+
+
+def _decode_whole(data: bytes, file: str) -> str:
+    try:
+        return decode_utf8(data, file)
+    except LoadError as error:
+        raise name_binary_file(data, file, is_all=True) or error from None
 
 
 def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
@@ -192,9 +189,8 @@ def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if line == 1 and (sign := next(filter(data.startswith, _NO_TEXT), None)):
-            what, hint = _NO_TEXT[sign]
-            raise LoadError(f"is {what}", place=Place(file), hint=hint) from None
+        if line == 1 and (known := name_binary_file(data, file, is_all=False)):
+            raise known from None
         before = data[: error.start].decode("utf-8", "replace")
         place = locate_offset(before, len(before), file)
         place = Place(file, (place.line or 1) + line - 1, place.column)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.documents import LINE_LIMIT, find_plain_id
+from evalstore.documents import LINE_LIMIT, find_plain_id, name_binary_file
 from evalstore.errors import LoadError, Place
 from evalstore.runs.eee_rows import list_asked, read_stored_output
 from evalstore.runs.imports import (
@@ -54,6 +54,7 @@ from evalstore.runs.imports.entry import (
     make_unread_entry,
 )
 from evalstore.runs.imports.row_item import parse_lenient_object
+from evalstore.runs.packed import open_unpacked
 from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.runs.row_formats import is_text_format, read_lines
 from evalstore.runs.run_files import parse_json_object, read_embedded_samples
@@ -606,6 +607,8 @@ def detect_format(path: Path) -> FileFormat:
     shape, advice = find_format(path)
     if shape and shape.read_entries:
         return shape
+    if shape is None and (known := name_binary_file(_read_head(path), str(path), is_all=False)):
+        raise known
     hint = "logs and results of other tools are read, too: evalstore score --help lists them"
     if shape:
         hint = f"it looks like {shape.name}" + (f"; {advice}" if advice else "")
@@ -614,6 +617,16 @@ def detect_format(path: Path) -> FileFormat:
         place=Place(str(path)),
         hint=hint,
     )
+
+
+_SIGN = 64  # bytes that say what a file is
+
+
+def _read_head(path: Path) -> bytes:
+    if not is_text_format(path):
+        return b""
+    with open_unpacked(path) as file:
+        return file.read(_SIGN)
 
 
 def _find_unreadable(kind: str, names: _Names, path: Path) -> FoundFormat:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +90,27 @@ def test_a_packed_suite_is_named_as_packed(
     assert (code, said in finding["message"], finding["hint"]) == (1, True, "unpack it first")
     assert said in (out := cli("migrate", tmp_path / name, "--into", tmp_path / "store").out)
     assert "; unpack it first" in out
+
+
+# How files begin that are cut off in the middle, or whose end denies them.
+BROKEN = {
+    "Parquet": b"PAR1\x15\x00\x15\x02" + bytes(16) + b"PAR1",
+    "Parquet, not text": b"PAR1" + b"\x15\x04\x15\x10" * 10,
+    "a zip archive": pack_archive(b"{}" * 200)[:40],
+    "packed by xz": lzma.compress(b"{}")[:20],
+    "an SQLite database": b"SQLite format 3\0\x10\0",
+    "a PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_file_is_named_as_what_it_is_and_as_broken(cli: Run, tmp_path: Path, what: str) -> None:
+    path = tmp_path / ("file.parquet" if "Parquet" in what else "file")
+    path.write_bytes(BROKEN[what])
+    code, (finding,) = list_findings(cli, path)
+    assert (code, finding["hint"]) == (1, "copy or write the file again")
+    assert f"is {what}" in finding["message"]
+    assert "broken: it was damaged or cut off" in finding["message"]
 
 
 def test_what_may_be_two_formats_asks_which(cli: Run, tmp_path: Path) -> None:
