@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from posixpath import normpath
-
 import click
 
 from evalstore.api import list_formats
@@ -11,7 +9,7 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import FormatChoice, ReferenceType
 from evalstore.errors import ExitCode, UsageError
-from evalstore.runs.run_names import STORED_PATH
+from evalstore.runs.run_names import is_run_path
 
 
 class _RunOrReference(ReferenceType):
@@ -19,7 +17,7 @@ class _RunOrReference(ReferenceType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a path as it is; raises `UsageError` for what is neither path nor reference."""
-        if STORED_PATH.fullmatch(normpath(value)):
+        if is_run_path(value):
             return value
         return super().convert(value, param, ctx)
 

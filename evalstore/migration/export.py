@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from posixpath import normpath
 from typing import Any
 
 from evalstore.arguments import require_arguments
@@ -45,7 +44,14 @@ from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref
 from evalstore.model.artifact import read_origin
 from evalstore.model.question_params import list_value_keys
-from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path, strip_run_ending
+from evalstore.runs.run_names import (
+    RUNS_FOLDER,
+    STORED_PATH,
+    decode_path,
+    find_stored_path,
+    is_run_path,
+    strip_run_ending,
+)
 
 _MAPPED_KEYS = frozenset(
     {"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"}
@@ -382,8 +388,10 @@ def _export_runs(
 
 
 def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> str:
-    if STORED_PATH.fullmatch(path := normpath(text)):
+    if artifacts.root and (path := find_stored_path(text, artifacts.root)):
         return path
+    if is_run_path(text):
+        raise RefError(f"{text} is no run of this store", hint=f"they are below {RUNS_FOLDER}/")
     ref = parse_ref(text)
     source = artifacts.load_main(ref).value.get("x_source", {})
     path = source.get("run")

@@ -18,6 +18,7 @@ from evalstore.errors import (
     EvalstoreError,
     GitError,
     RefusedError,
+    UsageError,
 )
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
@@ -225,7 +226,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         LoadError: A path cannot be read.
         RefusedError: The store cannot be written.
         ConflictError: Another process created a file meanwhile.
-        UsageError: There is no such format, dialect or way to share.
+        UsageError: There is no such format, dialect or way to share, or both `force` and `keep`.
 
     Examples:
         >>> report = migrate("outputs", into=".", dry_run=True)
@@ -235,6 +236,9 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     require_arguments(migrate, locals())
     if share is not None:
         require_choice("share", share, Share)
+    sides = {"force": force, "keep": keep, "merge": merge}
+    if len(chosen := [name for name, is_chosen in sides.items() if is_chosen]) > 1:
+        raise UsageError(f"migrate: {' and '.join(chosen)} exclude each other", hint="use only one")
     options = MigrationOptions(
         source_format=format,
         dialect=dialect,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from urllib.parse import quote, unquote
 
 from evalstore.text import is_device_name
@@ -42,3 +43,22 @@ def decode_path(path: str) -> str:
 
 def _percent_encode(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def is_run_path(text: str) -> bool:
+    """Whether a text is the path of a run's file, wherever that is: no reference ends so."""
+    return _ENDING.search(text) is not None
+
+
+def find_stored_path(text: str, root: Path) -> str | None:
+    """Return the path below a store of the run that a path names; None for what is no such path.
+
+    The path is one below the store, else from the current folder, or absolute.
+    """
+    if STORED_PATH.fullmatch(path := normpath(text)):
+        return path
+    here = Path(text).resolve()
+    if not is_run_path(text) or not here.is_relative_to(root.resolve()):
+        return None
+    path = here.relative_to(root.resolve()).as_posix()
+    return path if STORED_PATH.fullmatch(path) else None

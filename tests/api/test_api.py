@@ -251,6 +251,7 @@ def test_a_word_or_value_that_a_function_does_not_take_is_one_sentence(store: St
     calls: list[tuple[str, Callable[[], object]]] = [
         ("by must be 'tag', 'group' or 'check', not 'x'", lambda: audit(run, run, store, by="x")),
         ("share must be 'cases', 'suite' or 'all', not 'x'", lambda: migrate(legacy, into=tmp_path, share="x")),
+        ("force and keep exclude each other", lambda: migrate(legacy, into=tmp_path, force=True, keep=True)),
         ("outcome must be 'migrated'", lambda: report.count("migratd")),
         ("losses must be 'another-prompt'", lambda: report.is_complete_but_for(["x"])),
         ("kind must be 'rubric', 'judge' or 'dataset', not 'x'", lambda: store.list_releases("x")),

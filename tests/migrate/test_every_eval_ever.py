@@ -410,7 +410,9 @@ def test_a_run_that_lies_in_the_store_stays_where_it_is(lines: Callable[..., Pat
     assert {path: path.stat().st_mtime_ns for path in store.rglob("*")} == before
 
 
-def test_an_export_names_runs_by_what_came_of_them(lines: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_export_names_runs_by_what_came_of_them(
+    lines: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "store"
     migrate([lines(row(), name="a.jsonl"), lines(row("b"), name="b.jsonl")], into=store)
     assert [file.file for file in export(to="every_eval_ever", store=store).files] == [
@@ -420,6 +422,13 @@ def test_an_export_names_runs_by_what_came_of_them(lines: Callable[..., Path], t
     for ref in ("dataset/b", "runs/legacy/b.jsonl"):
         (given,) = export(ref, to="every_eval_ever", store=store).files
         assert (given.file, given.ref) == ("legacy/b.jsonl", "runs/legacy/b.jsonl")
+    # From a folder of the store, and by a path of the disk.
+    monkeypatch.chdir(store / "runs/legacy")
+    for ref in ("b.jsonl", "../legacy/b.jsonl", str(store / "runs/legacy/b.jsonl")):
+        (given,) = export(ref, to="every_eval_ever", store=store).files
+        assert given.ref == "runs/legacy/b.jsonl"
+    with pytest.raises(RefError, match=r"\.\./\.\./b\.jsonl is no run of this store"):
+        export("../../b.jsonl", to="every_eval_ever", store=store)
     with pytest.raises(RefError, match=r"no run is here as runs/legacy/c\.json"):
         export("runs/legacy/c.jsonl", to="every_eval_ever", store=store)
     dataset = store / "datasets/b.yaml"
