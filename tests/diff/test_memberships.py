@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -85,11 +86,7 @@ def test_what_can_be_typed_is_preferred_to_what_is_shorter() -> None:
 def test_all_short_texts_are_of_a_combination_that_was_found(seed: int, samples: int) -> None:
     random, complete = Random(seed), 0  # noqa: S311  # not for secrets
     for _ in range(samples(8)):
-        drawn = [patterns.pattern(random, 1) for _ in range(2)]
-        try:
-            languages = [build_pattern_language(Expression(pattern)) for pattern in drawn]
-        except UndecidedError:
-            continue
+        drawn, languages = _draw_languages(random)
         table = find_memberships(languages, SharedBudget(STEPS))
         compiled = [regex.compile(pattern) for pattern in drawn]
         for text in [*TEXTS, *table.texts.values()]:
@@ -103,6 +100,14 @@ def test_all_short_texts_are_of_a_combination_that_was_found(seed: int, samples:
             assert members == tuple(one.search(text) is not None for one in compiled)
         complete += table.is_complete
     assert complete
+
+
+def _draw_languages(random: Random) -> tuple[list[str], list[RegexTree]]:
+    """Draw two patterns of which each is a language; most that are drawn ask for more."""
+    while True:
+        drawn = [patterns.pattern(random, 1) for _ in range(2)]
+        with suppress(UndecidedError):
+            return drawn, [build_pattern_language(Expression(pattern)) for pattern in drawn]
 
 
 @pytest.mark.parametrize("fact", [" A \n\x1c b ", "i x", "x i", "\u00df a"])
