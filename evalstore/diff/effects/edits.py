@@ -23,7 +23,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.effects.rubric_effect import find_effect
 from evalstore.diff.effects.scoring_edits import list_scoring_edits
-from evalstore.diff.effects.text_search import make_no_texts, search_changed_texts, search_texts
+from evalstore.diff.effects.text_search import build_empty_texts, search_changed_texts, search_texts
 from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import RubricState
@@ -107,7 +107,7 @@ def _prove_no_effect(
         len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
     ):
         return None  # that is what was looked at
-    known = search_texts(changed, numbers, scores, budget) or make_no_texts(scores)
+    known = search_texts(changed, numbers, scores, budget) or build_empty_texts(scores)
     answers = list_joint_answers(changed, numbers, known, load)
     if answers is None or answers.count > PROOFS.ways:
         return None

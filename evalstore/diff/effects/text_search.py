@@ -38,10 +38,10 @@ def search_changed_texts(
     for state in pair:
         checks = tuple(check for check in state.checks if numbers[id(check)] in old ^ new)
         changed.append(replace(state, checks=checks))
-    return search_texts(changed, numbers, scores, budget) or make_no_texts(scores)
+    return search_texts(changed, numbers, scores, budget) or build_empty_texts(scores)
 
 
-def make_no_texts(scores: TextScores) -> KnownTexts:
+def build_empty_texts(scores: TextScores) -> KnownTexts:
     """Return what is known where no text is read: one combination, of nothing."""
     return KnownTexts(scores, {}, pattern_comparison.MembershipTable({(): ""}, is_complete=True))
 
@@ -57,7 +57,7 @@ def search_texts(
     read = [(check, score) for check in checks.values() if (score := scores.get(id(check)))]
     languages = tuple(dict.fromkeys(language for _, score in read for language in score.languages))
     if not languages:
-        return make_no_texts(scores)
+        return build_empty_texts(scores)
     if len(languages) > EFFECTS.languages:
         return None
     places = {language: place for place, language in enumerate(languages)}
