@@ -77,6 +77,8 @@ def _format_heading(result: Released) -> str:
 def _format_block(
     heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen
 ) -> list[str]:
+    # What moves most stands first, and first releases, which move nothing, last.
+    releases = sorted(releases, key=_rank_release, reverse=True)
     table = screen.paint_words(
         format_columns([_release_row(release) for release in releases]), LEVELS
     )
@@ -85,6 +87,10 @@ def _format_block(
     for line, release in zip(lines, releases, strict=True):
         rows.append("\n".join([line, *_format_moved_pins(release, verb, screen)]))
     return [heading, *screen.shorten_list(rows)]
+
+
+def _rank_release(release: ReleasedVersion) -> int:
+    return -1 if release.previous is None else release.bump.rank
 
 
 def _format_moved_pins(release: ReleasedVersion, verb: str, screen: Screen) -> list[str]:

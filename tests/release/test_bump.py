@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,14 @@ def test_the_first_release_has_the_version_of_the_file(shop: Shop) -> None:
     assert shop.git("rev-list", "--count", "HEAD") == "1"
     assert shop.git("status", "--porcelain") == ""
     check_sound(shop)
+
+
+def test_what_moves_most_is_listed_first_and_first_releases_last(shop: Shop, cli: Callable[..., Any]) -> None:
+    shop.bump("rubric/tone")
+    shop.write("rubrics/tone.yaml", rubric(ban="just"))
+    shop.write("rubrics/a_new_one.yaml", rubric("a_new_one"))
+    lines = cli("-C", shop.root, "bump", "--all", "--dry-run").out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  rubric/")] == ["rubric/tone", "rubric/a_new_one"]
 
 
 def test_the_tag_of_a_first_release_has_all_three_trailers(shop: Shop) -> None:
