@@ -391,7 +391,7 @@ def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> 
     if artifacts.root and (path := find_stored_path(text, artifacts.root)):
         return path
     if is_run_path(text):
-        raise RefError(f"{text} is no run of this store", hint=f"they are below {RUNS_FOLDER}/")
+        raise RefError(f"{text} is not a run of this store", hint=f"they are below {RUNS_FOLDER}/")
     ref = parse_ref(text)
     source = artifacts.load_main(ref).value.get("x_source", {})
     path = source.get("run")

@@ -440,7 +440,9 @@ def _build_unreleased_error(
     version = find_version(text or "")
     if text is None or (is_covered(ref, version) if version else not (ref.version or ref.range)):
         hints.append(f"release it: evalstore bump {ref.name}")
-        hints.append("to use the file as it is, pin @worktree, or score with --worktree")
+        hints.append(
+            "to use the file as it is, pin @worktree, or score with `worktree` (--worktree)"
+        )
         return UnreleasedError(message, hint=_add_clone_hint(store, "; ".join(hints)))
     if version is None or version not in {release.version for release in releases}:
         hints.append(f"{ref.path} has {f'version {version}' if version else 'no version'}")

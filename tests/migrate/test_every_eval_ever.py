@@ -427,7 +427,7 @@ def test_an_export_names_runs_by_what_came_of_them(
     for ref in ("b.jsonl", "../legacy/b.jsonl", str(store / "runs/legacy/b.jsonl")):
         (given,) = export(ref, to="every_eval_ever", store=store).files
         assert given.ref == "runs/legacy/b.jsonl"
-    with pytest.raises(RefError, match=r"\.\./\.\./b\.jsonl is no run of this store"):
+    with pytest.raises(RefError, match=r"\.\./\.\./b\.jsonl is not a run of this store"):
         export("../../b.jsonl", to="every_eval_ever", store=store)
     with pytest.raises(RefError, match=r"no run is here as runs/legacy/c\.json"):
         export("runs/legacy/c.jsonl", to="every_eval_ever", store=store)

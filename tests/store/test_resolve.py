@@ -171,7 +171,7 @@ def test_file_without_release_is_told_apart(store: ArtifactStore, repo: Path) ->
     with pytest.raises(RefError, match="rubric/fresh has no release yet") as caught:
         store.resolve("rubric/fresh@1.0.0")
     assert caught.value.hint == (
-        "release it: evalstore bump rubric/fresh; to use the file as it is, pin @worktree, or score with --worktree"
+        "release it: evalstore bump rubric/fresh; to use the file as it is, pin @worktree, or score with `worktree` (--worktree)"
     )
 
 
