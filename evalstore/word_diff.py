@@ -27,7 +27,7 @@ _Step = tuple[str, int, int, int, int]
 def compare_words(old: str, new: str, width: int = 0) -> str:
     """Return how the words of two texts differ.
 
-    Texts with the same words differ in white space alone. Of unchanged words, those next to an edit
+    Texts with the same words differ only in white space. Of unchanged words, those next to an edit
     are shown: fewer of them if everything then fits `width`.
     """
     before, after = ([make_printable(word) for word in text.split()] for text in (old, new))

@@ -279,7 +279,7 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
         about.append(f"of a mean, these questions {describe_least(factor.detectable, 1)}")
     if factor.order[0] != factor.order[1]:
         low, high = map(format_points, factor.order)
-        about.append(f"{low} to {high} depending on whose answers it is measured")
+        about.append(f"{low} to {high} depending on whose answers it is measured on")
     if factor.p is not None and factor.moved:
         # A share estimated by anchors is tested against them.
         test = (

@@ -93,7 +93,7 @@ def _describe_asked(old: str, new: str) -> str:
         return f"asked: {make_printable(_show_end(new))}"
     if old.split() == new.split():
         old, new = (make_printable(_show_end(text)) for text in (old, new))
-        return f"asked, with other white space alone: {old} in A, {new} in B"
+        return f"asked, differing only in white space: {old} in A, {new} in B"
     return f"asked, from A to B: {compare_words(old, new)}"
 
 
@@ -173,7 +173,7 @@ def _join_samples(row: GradedRow) -> str:
 def _list_notes(view: QuestionView) -> Iterator[str]:
     texts = [_join_samples(row) for row in view.rows]
     if texts[0] != texts[1] and texts[0].split() == texts[1].split():
-        yield "the outputs differ in white space alone (⏎ is a newline at the end, · a blank)"
+        yield "the outputs differ only in white space (⏎ is a newline at the end, · a blank)"
     if view.calls:
         yield (
             f"{count_noun(view.calls, 'judge call')} would fill the cells that are unknown: "

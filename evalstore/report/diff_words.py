@@ -256,7 +256,7 @@ def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
 
 def _describe_chance(asked: AskedChange) -> str:
     return (
-        "That can be the judge's own noise" if asked.own else "So few can be chance: ask about more"
+        "That can be the judge's own noise" if asked.own else "So few may be chance: ask about more"
     )
 
 
@@ -408,7 +408,7 @@ def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[st
         bound = f"with 95 % confidence {share}" if measurement.bound < 1 else "too few to say more"
         yield f"none of {count_noun(count, 'output')} moves; {bound}"
     if apart := measurement.asked_otherwise:
-        yield f"{apart:,} {'answers' if apart == 1 else 'answer'} another input than the new one"
+        yield f"{apart:,} {'answers' if apart == 1 else 'answer'} an input other than the new one"
     if measurement.unscored:
         yield f"{measurement.unscored:,} could not be graded under both"
 

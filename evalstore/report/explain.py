@@ -202,7 +202,7 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
         directions = (
             ""
             if rule.row.direction.words == "none"
-            else f"; with :stricter, :looser or :either behind {rule.id} for some"
+            else f"; with :stricter, :looser or :either after {rule.id} for some"
         )
         return (
             f"rules: {{{rule.id}: {other}}} in evalstore.yaml overrides the level{directions}; "

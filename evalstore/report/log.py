@@ -88,7 +88,7 @@ def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
 
 def _condition_of_floating(log: ReleaseLog) -> str:
     return (
-        f", as far as {join_names(map(make_printable, log.floating))} did not move"
+        f", provided that {join_names(map(make_printable, log.floating))} did not move"
         if log.floating
         else ""
     )

@@ -126,7 +126,7 @@ def _remark_lines(
     if len(noted_groups) > SOURCES_LIMIT:
         yield from _reason_totals(count_reasons(groups), screen)
         note = (
-            f"this is said of {len(noted_groups):,} of {count_noun(len(groups), 'source')}; "
+            f"this concerns {len(noted_groups):,} of {count_noun(len(groups), 'source')}; "
             f"{_HOW_TO_SEE_ENTRIES}"
         )
         yield from ("", *screen.wrap(note))

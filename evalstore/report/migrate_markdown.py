@@ -51,7 +51,7 @@ def markdown(report: MigrationReport) -> str:
         if size > _LIMIT:
             lines += [
                 "",
-                f"\u2026 and {len(noted_groups) - number:,} more sources with something to say of.",
+                f"\u2026 and {len(noted_groups) - number:,} more sources with remarks.",
             ]
             break
         lines += section

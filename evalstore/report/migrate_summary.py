@@ -168,7 +168,7 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
     # If two formats weigh about the same, the entry itself asks which one it is.
     for guess in source.also if source.format else ():
         why = f"{guess.confidence:.0%} sure: {guess.reason}"
-        yield f"also looks like {guess.format}, {why}; --from {guess.format} takes it for that"
+        yield f"also looks like {guess.format}, {why}; --from {guess.format} reads it as that"
 
 
 def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:

@@ -43,7 +43,7 @@ _NOT_NAMED = "not named"
 _CLAIMS = {
     Conclusion.SIGNIFICANT: "That is more than chance",
     Conclusion.BOUNDED_NULL: "That is next to nothing",
-    Conclusion.MOVED_NONE: "No answer has another score",
+    Conclusion.MOVED_NONE: "No answer has a different score",
 }
 
 
@@ -308,5 +308,5 @@ def _join_names(ids: tuple[str, ...], limit: int | None) -> str:
 
 
 def _describe_difference(one: RecordDifference) -> str:
-    alike = ", which scores alike" if one.same_scoring else ""
+    alike = ", which scores the same" if one.same_scoring else ""
     return f"{one.name}: {one.a or _NOT_NAMED} \u2192 {one.b or _NOT_NAMED}{alike}"

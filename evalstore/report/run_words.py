@@ -76,9 +76,10 @@ def describe_usage(run: Run) -> str:
 def _list_doubts(run: Run) -> Iterator[str]:
     """Yield why the outputs may not be the answers they are graded as, or not all of them."""
     if run.log_status:
-        yield f"the log is not whole ({make_printable(run.log_status)})"
+        yield f"the log is incomplete ({make_printable(run.log_status)})"
     if run.asked_otherwise:
-        yield f"{count_noun(run.asked_otherwise, 'output')} asked something else than the question"
+        were = "was" if run.asked_otherwise == 1 else "were"
+        yield f"{count_noun(run.asked_otherwise, 'output')} {were} asked something else"
     if run.unread_rows:
         yield f"{count_noun(run.unread_rows, 'row')} could not be read"
 

@@ -36,9 +36,9 @@ def test_an_edited_question_is_shown_word_by_word(show: Print, form: str) -> Non
 
 def test_white_space_at_the_end_is_seen(show: Print) -> None:
     shown = show(("Name a colour.", "Name a colour.\n"), ("red", "red \n"))
-    assert "asked, with other white space alone: Name a colour. in A, Name a colour.⏎ in B" in shown
+    assert "asked, differing only in white space: Name a colour. in A, Name a colour.⏎ in B" in shown
     assert "| red·⏎" in shown
-    assert "the outputs differ in white space alone" in shown
+    assert "the outputs differ only in white space" in shown
 
 
 def test_the_document_has_both_inputs(show: Print) -> None:

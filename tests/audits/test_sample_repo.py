@@ -99,7 +99,7 @@ def test_the_text_fits_a_screen_and_begins_with_the_answer(found: Audit) -> None
     assert max(map(len, lines)) <= 100
     assert "      -8.65  no_filler becomes required" in lines
     whole = text(found, Screen(whole=True)).splitlines()
-    assert "rubric -18.27   (-21.15 to -15.38 depending on whose answers it is measured)" in whole
+    assert "rubric -18.27   (-21.15 to -15.38 depending on whose answers it is measured on)" in whole
 
 
 def test_the_answer_is_first_and_last(found: Audit) -> None:

@@ -132,7 +132,7 @@ def test_questions_that_name_another_rubric_are_graded_by_it(store: Repo, run: R
     found = measured(store, run, "dataset/small@1.0.0", "dataset/small@2.0.0")
     # The first question is another one now, which its output does not answer.
     assert (counts(found), found.asked_otherwise) == ((3, 0, 0, 0), 1)
-    words = "none of 2 outputs moves; too few to say more; 1 answers another input than the new one"
+    words = "none of 2 outputs moves; too few to say more; 1 answers an input other than the new one"
     assert summarize_measurement(found) == f"{run.path}: {words}"
 
 

@@ -70,7 +70,7 @@ def test_what_many_sources_have_to_say_is_said_once(suite: Suite, cli: Run, tmp_
     ]
     assert "note 30 30 30 more sentences" in said
     assert (
-        "this is said of 31 of 31 sources; --verbose has a line for every entry, --report FILE keeps them all" in said
+        "this concerns 31 of 31 sources; --verbose has a line for every entry, --report FILE keeps them all" in said
     )
     page = (tmp_path / "report.md").read_text("utf-8")
     assert "| note | 30 | 30 | no grader reads 'note': kept as data |" in page
@@ -137,7 +137,7 @@ def test_what_else_a_file_looks_like_is_said(suite: Suite, tmp_path: Path) -> No
     told = render(_with_guess(report, guess), "text")
     assert (
         "also looks like ai_best_practices, 95% sure: its cases have a key that only this grader reads; "
-        "--from ai_best_practices takes it for that"
+        "--from ai_best_practices reads it as that"
     ) in " ".join(told.split())
 
 

@@ -25,10 +25,10 @@ SHOWN = {
 _MOST_SIGNS, _MOST_LINES, _MOST_REASONS = 4, 40, 6
 _HEAD = """# Migrating from each format
 
-For each format: a suite as it comes in, what `evalstore migrate` makes of it, line by line, and what it cannot keep.
-What is shown are suites of evalstore's own tests, which run them, so it is what the program does.
-[Migrating](migrating.md) has the way to do it, and what the four outcomes mean. *Another prompt* means: a judge is asked
-in words of ours, because the program's own belong to the program; `--judges-from DIR` takes them from where it is installed.
+For each format: a suite as it is, what `evalstore migrate` makes of it, line by line, and what it cannot keep. The
+suites are from evalstore's own tests, which run them, so this is what the program does.
+[Migrating](migrating.md) says how to do it, and what the four outcomes mean. *Another prompt* means: a judge is asked
+in our words, because the program's own belong to the program; `--judges-from DIR` takes them from where it is installed.
 """
 _TITLES = {"lossy": "Lossy", "unmapped": "Set aside as data (unmapped)", "refused": "Refused"}
 
@@ -42,14 +42,14 @@ def _render_format(table: FormatTable) -> Iterator[str]:
     case = _CASES / table.format / SHOWN[table.format]
     signs = sorted(table.signs, key=lambda sign: -sign.confidence)
     strongest = "; ".join(list(dict.fromkeys(sign.because for sign in signs))[:_MOST_SIGNS])
-    yield f"## {table.format}\n\n{table.title}. What speaks for it, the strongest first: {strongest}.\n"
+    yield f"## {table.format}\n\n{table.title}. Its signs, the strongest first: {strongest}.\n"
     for source in _list_files(case / "legacy"):
-        yield f"`{source.name}` comes in:\n\n{_quote(source)}"
+        yield f"`{source.name}`, before:\n\n{_quote(source)}"
     written = _list_files(case / "expected")
     rubrics = [path for path in written if path.parent.name == "rubrics"]
     shown = (rubrics or written)[0]
     names = [f"`{path.relative_to(case / 'expected').as_posix()}`" for path in written]
-    yield f"It becomes {', '.join(names)}. This is `{shown.name}`, without where it came from:\n"
+    yield f"It becomes {', '.join(names)}. This is `{shown.name}`, without its origin:\n"
     yield _quote(shown, until="x_source:")
     yield "| line | outcome | why |\n|---|---|---|\n" + "".join(map(_render_entry, _read_entries(case)))
     yield from _render_reasons(table.format)
@@ -65,7 +65,7 @@ def _render_reasons(name: str) -> Iterator[str]:
     said = Counter(
         (entry["outcome"], reason) for case in cases for entry in _read_entries(case) for reason in entry["reasons"]
     )
-    yield f"What is reported most often of the {len(cases)} suites of its tests:\n"
+    yield f"Reported most often for the {len(cases)} suites in its tests:\n"
     for outcome, title in _TITLES.items():
         # Of equally many, what comes first in the tests: they go from the common to the odd.
         if reasons := [reason for (one, reason), _ in said.most_common() if one == outcome][:_MOST_REASONS]:

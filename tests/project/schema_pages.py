@@ -11,7 +11,7 @@ from evalstore.report.explain import format_example
 _FORMATS = {
     "dataset": (
         "Dataset",
-        """A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` next to it, one a
+        """A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` next to it, one per
 line. `evalstore new dataset ID` writes a small one with comments. [Writing](writing.md) shows how to begin.""",
     ),
     "rubric": (
@@ -76,10 +76,10 @@ def _render_mapping(topics: Mapping[str, SchemaTopic], root: str, heading: str) 
 def _render_kinds() -> Iterator[str]:
     shared = _find_shared_keys()
     said = {_identify(key) for key in shared}
-    yield "## Kinds of check\n\nEvery check has a `kind` and these keys. Under each kind are the others that it has, and those that mean something else there.\n"
+    yield "## Kinds of check\n\nEvery check has a `kind` and these keys. Each kind lists its other keys, and those that mean something else there.\n"
     yield _render_table(shared)
     value = read_schema("rubric")["$defs"]["from_question"]
-    yield f"### Values from the question\n\nA rubric is written once where what differs is each question's own. {value['description']}\n"
+    yield f"### Values from the question\n\nA rubric is written once if what differs is in each question. {value['description']}\n"
     yield "```yaml\nchecks:\n  - kind: must_contain_any\n    values: {from: must_name}\n```\n"
     yield f"| key | what it means |\n|---|---|\n| `from` | {value['properties']['from']['description']} |\n"
     yield from _render_steps()

@@ -157,7 +157,7 @@ def test_the_log_names_what_floats_behind_an_exact_pin(shop: Shop, cli: Cli) -> 
     shop.bump()
     for name in ("rubric/whole", "dataset/web"):
         assert " ".join(cli("-C", shop.root, "log", name).out.split()).endswith(
-            "scores since 1.0.0 are comparable, as far as judge/accuracy@^1 in rubric/loose@1.0.0 did not move"
+            "scores since 1.0.0 are comparable, provided that judge/accuracy@^1 in rubric/loose@1.0.0 did not move"
         )
 
 

@@ -140,7 +140,7 @@ def test_references_that_float_are_named(shop: Shop, cli: Cli) -> None:
     shop.bump()
     assert tracked(shop, "rubric/reviewed").floating == ("judge/accuracy@^1",)
     assert cli("-C", shop.root, "log", "rubric/reviewed").out.splitlines()[-1] == (
-        "scores since 1.0.0 are comparable, as far as judge/accuracy@^1 did not move"
+        "scores since 1.0.0 are comparable, provided that judge/accuracy@^1 did not move"
     )
 
 

@@ -508,7 +508,7 @@ def test_a_log_that_was_cancelled_says_so(tmp_path: Path, cli: Cli) -> None:
     scores = [{"name": "match", "metrics": {"accuracy": {"value": 0.25}}}]
     path.write_bytes(to_archive(HEADER | {"status": "cancelled", "results": {"scores": scores}}, *SAMPLES))
     out = cli("show", path).out
-    assert "The log is not whole (cancelled)." in out
+    assert "The log is incomplete (cancelled)." in out
     assert "note: its accuracy of match says 25.00, its rows give 100.00" in out
 
 
@@ -591,7 +591,7 @@ def test_nan_where_no_output_is_matters_to_nobody(file: str, tmp_path: Path) -> 
 def test_a_page_of_a_longer_list_is_not_the_whole_run(has_more: bool, tmp_path: Path, cli: Cli) -> None:  # noqa: FBT001
     path = tmp_path / "page.json"
     path.write_text(json.dumps({"object": "list", "data": [hosted_item("a", A, True, True)], "has_more": has_more}))
-    assert ("The log is not whole (has_more)." in cli("show", path).out) is has_more
+    assert ("The log is incomplete (has_more)." in cli("show", path).out) is has_more
 
 
 NAN = float("nan")

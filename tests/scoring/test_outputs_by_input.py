@@ -157,7 +157,7 @@ def test_an_input_that_is_no_question_is_said_counted_and_kept(
     shown = json.loads(cli("show", run.path, "--format", "json").out)
     assert shown["asked_otherwise"] == 1
     assert next(one for one in shown["rows"] if one["id"] == "1")["asked"] == row.asked
-    assert "1 output asked something else" in " ".join(cli("show", run.path).out.split())
+    assert "1 output was asked something else" in " ".join(cli("show", run.path).out.split())
     again = asked(DATASET, run.path)
     assert again.asked_otherwise == 1
 
@@ -196,7 +196,7 @@ def test_a_log_that_is_not_whole_says_so_in_headline_and_run(
     run = asked(DATASET, write(tmp_path / "given", {"1": ASKED["1"]}, status))
     assert run.log_status == status
     assert any(f"its status is '{status}'" in note for note in run.notes)
-    assert f"The log is not whole ({status})." in " ".join(cli("show", run.path).out.split())
+    assert f"The log is incomplete ({status})." in " ".join(cli("show", run.path).out.split())
     again = asked(DATASET, run.samples)
     assert again.log_status == status
     assert asked(DATASET, write(tmp_path / "whole", ASKED)).log_status == ""

@@ -168,7 +168,7 @@ class RowPages:
     def _describe_order(self, names: Sequence[str]) -> str:
         if names[1:]:
             return (
-                f"The order: {self.order}, in {count_noun(len(names), 'part')}; a search is of "
+                f"The order: {self.order}, in {count_noun(len(names), 'part')}; a search covers "
                 "one part:"
             )
         left = self.found - len(self.parts[0])

@@ -60,7 +60,7 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     drawn = [end for ends in whiskers for end in chain(*ends)]
     outline += " A whisker: the 95 % interval." if drawn else ""
     if any(end != limit_share(end) for end in drawn):
-        outline += " One that ends in dashes goes on beyond 0 or 100."
+        outline += " One that ends in dashes continues beyond 0 or 100."
     caption = (
         "In points of a hundred; a bar shows what a row adds, score on a scale from "
         f"{scales[0]}, passes from {scales[1]}.{outline}"
