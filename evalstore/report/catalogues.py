@@ -26,9 +26,7 @@ def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
     table = "\n".join(
         [screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)]
     )
-    count = (
-        f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less if a decider proves it"
-    )
+    count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less if a decider proves it"
     return f"{table}\n\n{count}; see one: evalstore explain RULE"
 
 
