@@ -55,8 +55,8 @@ class SourceResult:
     """One source and its plan; `skipped` if it has no known format and only its folder was named.
 
     `companions` are files whose cases came with this source. A file that may be such a companion
-    `waits` until all other sources are read. `is_beside`: it is what a suite's run wrote, and in a
-    folder, so that it is skipped next to a suite.
+    `waits` until all other sources have been read. `is_beside`: a suite's run wrote it and it is in
+    a folder, so it is skipped next to a suite.
     """
 
     source: MigrationSource

@@ -70,9 +70,9 @@ class FormatSign:
 class ForeignShape:
     """The shape of a foreign file; all its conditions must hold, and no sign in `unless`.
 
-    A file that `has_cases` counts as these do; one that `holds_results` is what a suite's run
-    wrote. `format` is the format that it has, if it is one of
-    these. `tag` is a tag of YAML that a file may have, which then cannot be read.
+    A file that `has_cases` counts as these do; one that `holds_results` was written by a suite's
+    run. `format` is the format that it has, if it is one of these. `tag` is a YAML tag that a file
+    may have, which then cannot be read.
     """
 
     name: str
@@ -136,13 +136,13 @@ class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
     `lists` are the root keys that hold cases, each with its dialect; a file with none of them, but
-    a key in `alone`, is one case. `names` are lists of root
-    keys: the first of which a file has all names its suite. `root_data`, `root_parts`, `data` are
-    known keys that become data. `fields` are further fields of a question, each with its key in a
-    case. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields.
-    `form` is what only the format's own reader looks up. `variants` are dialects with further keys.
-    `prompts` are those of the program that can be taken from an installation of it; `no_prompt`
-    says why others cannot. `frame` is where one is put together from.
+    a key in `alone`, is one case. `names` are lists of root keys: the first list all of whose keys
+    are in a file names its suite. `root_data`, `root_parts`, `data` are known keys that become
+    data. `fields` are further fields of a question, each with its key in a case. `mirrors` are the
+    keys of a case whose values a question has unchanged, with its fields. `form` is what only the
+    format's own reader looks up. `variants` are dialects with further keys. `prompts` are those of
+    the program that can be taken from an installation; `no_prompt` says why others cannot. `frame`
+    is where one is assembled from.
     """
 
     format: str
