@@ -69,9 +69,7 @@ def test_what_many_sources_have_to_say_is_said_once(suite: Suite, cli: Run, tmp_
         "legacy/suite_00/evals.json:4",
     ]
     assert "note 30 30 30 more sentences" in said
-    assert (
-        "this concerns 31 of 31 sources; --verbose has a line for every entry, --report FILE keeps them all" in said
-    )
+    assert "this concerns 31 of 31 sources; --verbose has a line for every entry, --report FILE keeps them all" in said
     page = (tmp_path / "report.md").read_text("utf-8")
     assert "| note | 30 | 30 | no grader reads 'note': kept as data |" in page
 
