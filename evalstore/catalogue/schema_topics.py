@@ -139,9 +139,9 @@ class _SchemaNode:
         required = name in self.node.get("required", ())
 
         def wrap(inner: Any) -> Mapping[str, Any]:
-            first = fitting if fitting is not None else known[0]
             allowing = (one for one in known if self._allows(one, name, inner))
-            return self.wrap({**self._choose_beside(name, next(allowing, first)), name: inner})
+            shown = fitting if fitting is not None else next(allowing, known[0])
+            return self.wrap({**self._choose_beside(name, shown), name: inner})
 
         path = f"{self.path}.{name}"
         return _SchemaNode(self.schema, node, path, TopicSort.KEY, wrap, value, required)

@@ -53,7 +53,7 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     words = ("score", "dataset/help_desk", "outputs/model_a.jsonl")
     refused = cli(*words, cwd=repo)
     assert refused.code == 3
-    assert "score with --worktree" in refused.err
+    assert "score with `worktree` (--worktree)" in refused.err
     before = cli(*words, "--worktree", cwd=repo)
     assert (before.code, before.err) == (0, "")
     assert before.out.startswith("dataset/help_desk@worktree   model_a   unreleased\n\nscore       81.25 ")
@@ -187,7 +187,7 @@ def test_the_next_version_is_tried_before_its_release(cli: Cli, fresh: Path) -> 
     edit(fresh / "datasets/many.yaml", "rubric/tone@1.0.0", "rubric/tone@1.1.0")
     edit(fresh / "datasets/many.yaml", "version: 1.0.0", "version: 1.1.0")
     refused = cli("score", "dataset/many@1.1.0", "rows.jsonl", cwd=fresh)
-    assert (refused.code, "score with --worktree" in refused.err) == (3, True)
+    assert (refused.code, "score with `worktree` (--worktree)" in refused.err) == (3, True)
     assert cli("score", "dataset/many@1.1.0", "rows.jsonl", "--worktree", cwd=fresh).code == 0
     run = read_run(fresh / "runs/many-worktree-rows.json")
     assert [(pinned.ref, pinned.version) for pinned in run.rubrics] == [("rubric/tone@worktree", "1.1.0")]
