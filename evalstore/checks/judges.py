@@ -10,12 +10,8 @@ from functools import partial
 from typing import Any
 
 from evalstore.checks.context import CheckContext
-from evalstore.checks.reply import (
-    ParsedReply,
-    build_reply_schema,
-    read_first_reply,
-    read_reply,
-)
+from evalstore.checks.reply import ParsedReply, read_first_reply, read_reply
+from evalstore.checks.reply_schema import build_reply_schema
 from evalstore.checks.template import (
     Template,
     compile_template,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalstore.budget import SharedBudget
 from evalstore.checks.reply_keys import (
     find_first_object,
     join_texts,
@@ -19,6 +17,8 @@ from evalstore.checks.reply_keys import (
     read_score,
     read_verdict,
 )
+from evalstore.checks.reply_patterns import compile_object_pattern, find_captured_answer
+from evalstore.checks.reply_schema import WORD_KEYS
 from evalstore.checks.reply_text import (
     AnswerObject,
     ReplyError,
@@ -26,48 +26,31 @@ from evalstore.checks.reply_text import (
     read_plain_object,
     take_off_reasoning,
 )
-from evalstore.documents import convert_fraction, read_json, write_canonical
+from evalstore.checks.reply_values import (
+    ANSWER_KEYS,
+    CAPTURED_ANSWERS,
+    NUMBER,
+    VERDICT_KEY,
+    VERDICTS,
+    ReplyAnswer,
+    has_idle_verdict,
+    quote_excerpt,
+    read_answer,
+    read_level_score,
+    read_scaled_score,
+)
+from evalstore.documents import read_json
 from evalstore.errors import LoadError
-from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
+from evalstore.model import Judge, JudgeReply
 from evalstore.model.judge import FirstPrompt, ReplyKeys
-from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
-if TYPE_CHECKING:
-    from evalstore.languages.pattern_comparison import Expression
-    from evalstore.languages.patterns import PatternMatcher
-
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-NUMBER = (
-    r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
-)
-VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
-# What a judge says if its question does not apply to the output, besides null with a reason.
-_NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "not_applicable", "not-applicable"})
-_IDLE = "n/a"  # the one of those that a judge is told to use
-_VERDICT = "verdict"
-_CONTRADICTION = "its verdict contradicts its score"
-_MENTIONS = (
-    'The answer under review says "{}" to that.',
-    "The answer under review says {} to that.",
-)
-_HALF = Fraction(1, 2)
-# Where a reply's words are looked for, in order.
-WORD_KEYS = (
-    "rationale",
-    "reason",
-    "reasoning",
-    "explanation",
-)
 _CUT = {
     "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",
     "refusal": "the model refused to answer",
 }
-# The keys that answer for each score type, and how a value under them becomes a score.
-_Read = Callable[[Judge, Any], Fraction | str]
-# A score, a problem in words, or None if the judge says that it is not applicable.
-_Answer = Fraction | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +102,13 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
         return _read_by_keys(judge, judge.reads, text)
     value, broken = _parse_json(judge, text)
     if isinstance(value, dict) and (
-        any(key in value for key in _KEYS[judge.score_type]) or _says_not_applicable(value)
+        any(key in value for key in ANSWER_KEYS[judge.score_type]) or has_idle_verdict(value)
     ):
         return _to_answer(judge, value)
     try:
         prose = take_off_reasoning(text)
         if judge.reply_pattern is not None:
-            found = _find_in_text(judge, judge.reply_pattern, prose)
+            found = find_captured_answer(judge, judge.reply_pattern, prose)
             if found is not None:
                 return _to_parsed_reply(judge, *found)
         # After the pattern, which reads such a reply as its author meant it.
@@ -134,12 +117,12 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
             return _to_answer(judge, loose)
         answer = _find_in_prose(judge, prose, output) if loose is None else None
     except ReplyError as problem:
-        return ParsedReply(None, f"{problem}: {_quote_excerpt(text)}")
+        return ParsedReply(None, f"{problem}: {quote_excerpt(text)}")
     if answer is not None:
         return _to_answer(judge, answer.value, answer.rest)
     if judge.reply_pattern is not None:
         return ParsedReply(
-            None, f"reply_pattern finds nothing in the reply: {_quote_excerpt(prose)}"
+            None, f"reply_pattern finds nothing in the reply: {quote_excerpt(prose)}"
         )
     return ParsedReply(
         None, broken or f"the reply's JSON is not an object with {_name_keys(judge)}"
@@ -152,14 +135,14 @@ def _read_by_keys(judge: Judge, keys: ReplyKeys, text: str) -> ParsedReply:
     score = None if value is None else _find_by_keys(judge, keys, value)
     words = _find_words(value or {}) if keys.words is None else _get_text(value, keys.words)
     if score is not None and keys.words is not None and not words.strip():
-        score = f"the reply has no words under {keys.words}: {_quote_excerpt(text)}"
+        score = f"the reply has no words under {keys.words}: {quote_excerpt(text)}"
     if score is None and judge.reply_pattern is not None:
-        score, capture = _find_in_text(judge, judge.reply_pattern, text) or (None, "")
+        score, capture = find_captured_answer(judge, judge.reply_pattern, text) or (None, "")
         if level := read_level(capture, judge.levels or {}):
-            score = _read_level(judge, level)
+            score = read_level_score(judge, level)
     if score is None:
         wanted = keys.level or keys.score or keys.verdict
-        return ParsedReply(None, f"the reply has no object with {wanted}: {_quote_excerpt(text)}")
+        return ParsedReply(None, f"the reply has no object with {wanted}: {quote_excerpt(text)}")
     return _to_parsed_reply(judge, score, None, words)
 
 
@@ -167,7 +150,7 @@ def _find_object(text: str, pattern: str | None) -> Mapping[str, Any] | None:
     """Return the object in a reply: the first JSON that a pattern finds, else a text in braces."""
     if pattern is None:
         return find_first_object(text)
-    matcher = _compile_search(pattern)
+    matcher = compile_object_pattern(pattern)
     groups = None if isinstance(matcher, str) else matcher.find_groups(text)
     return parse_object(groups[0] or "") if groups else None
 
@@ -190,7 +173,7 @@ def read_first_reply(first: FirstPrompt, reply: JudgeReply) -> ParsedFirst:
     listed = join_texts((_find_object(text, first.pattern) or {}).get(first.key))
     if listed is None:
         return ParsedFirst(
-            None, f"the first reply has no list of texts under {first.key}: {_quote_excerpt(text)}"
+            None, f"the first reply has no list of texts under {first.key}: {quote_excerpt(text)}"
         )
     return ParsedFirst(listed)
 
@@ -200,7 +183,7 @@ def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fr
     if keys.level is not None:
         said = value.get(keys.level)
         level = read_level(said, judge.levels or {})
-        return _read_level(judge, level or said) if isinstance(said, str) and said else None
+        return read_level_score(judge, level or said) if isinstance(said, str) and said else None
     passes = keys.no_verdict
     if keys.verdict is not None and value.get(keys.verdict) is not None:
         passes = read_verdict(value[keys.verdict])
@@ -209,7 +192,7 @@ def _find_by_keys(judge: Judge, keys: ReplyKeys, value: Mapping[str, Any]) -> Fr
     number = _read_number(keys, value)
     if number is None:
         return None if passes is None else Fraction(1)
-    return _read_score(judge, number)
+    return read_scaled_score(judge, number)
 
 
 def _read_number(keys: ReplyKeys, value: Mapping[str, Any]) -> int | Decimal | None:
@@ -232,30 +215,21 @@ def _find_words(value: Mapping[str, Any]) -> str:
 
 
 def _name_keys(judge: Judge) -> str:
-    return " or ".join(_KEYS[judge.score_type])
+    return " or ".join(ANSWER_KEYS[judge.score_type])
 
 
 def _is_answer(judge: Judge, value: Mapping[str, Any]) -> bool:
-    return any(key.lower() in _KEYS[judge.score_type] for key in value) or _says_not_applicable(
+    return any(key.lower() in ANSWER_KEYS[judge.score_type] for key in value) or has_idle_verdict(
         value
     )
 
 
-def _says_not_applicable(value: Mapping[str, Any]) -> bool:
-    """Whether an object has the verdict `n/a`, which a judge may give whatever its scale."""
-    return any(key.lower() == _VERDICT and _is_not_applicable(item) for key, item in value.items())
-
-
-def _is_not_applicable(value: Any) -> bool:
-    return isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE
-
-
 def _find_in_prose(judge: Judge, prose: str, output: str) -> AnswerObject | None:
-    keys = _KEYS[judge.score_type]
+    keys = ANSWER_KEYS[judge.score_type]
     found = find_object(prose, keys, output)
-    if found is None and _VERDICT not in keys:
-        found = find_object(prose, (_VERDICT,), output)
-        return found if found and _says_not_applicable(found.value) else None
+    if found is None and VERDICT_KEY not in keys:
+        found = find_object(prose, (VERDICT_KEY,), output)
+        return found if found and has_idle_verdict(found.value) else None
     return found
 
 
@@ -268,11 +242,11 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
     """Return what an object answers; the text after it must not give a different score."""
     said = {key.lower(): item for key, item in value.items()}
     words = _find_words(value)
-    score = _find_in_json(judge, value, has_words=bool(words))
+    score = read_answer(judge, value, has_words=bool(words))
     if not isinstance(score, str) and (other := _find_other_answer(judge, score, rest)):
         return ParsedReply(
             None,
-            f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}",
+            f"the reply has JSON with one answer, and another behind it: {quote_excerpt(other)}",
         )
     return _to_parsed_reply(judge, score, said.get("level"), words)
 
@@ -290,105 +264,13 @@ def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
         rf"\b(?:score|verdict|level)\W{{1,4}}(?:is\W{{1,4}}|of\W{{1,4}})?({names})\b", re.IGNORECASE
     )
     for match in stated.finditer(rest):
-        read = _CAPTURED[judge.score_type](judge, match[1])
+        read = CAPTURED_ANSWERS[judge.score_type](judge, match[1])
         if isinstance(read, Fraction) and read != score:
             return match[0]
     return ""
 
 
-def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
-    """Return the `response_format` of a request for JSON: first the judge's words, then the answer.
-
-    `may_be_idle`: it also allows the answer that the question does not apply.
-    """
-    values: dict[str, Any]
-    if judge.score_type is ScoreType.CONTINUOUS:
-        least, most = convert_fraction(judge.least), convert_fraction(judge.most)
-        answer, values = "score", {"type": "number", "minimum": least, "maximum": most}
-    elif judge.score_type is ScoreType.LEVELS:
-        answer, values = "level", {"type": "string", "enum": list(judge.levels or {})}
-    else:
-        answer, values = "verdict", {"type": "string", "enum": ["pass", "fail"]}
-    if may_be_idle and answer == "score":
-        values["type"] = [values["type"], "null"]
-    elif may_be_idle:
-        # A level may have that name; null is not a level.
-        has_name = _NOT_APPLICABLE.isdisjoint(map(str.lower, values["enum"]))
-        values["type"] = values["type"] if has_name else [values["type"], "null"]
-        values["enum"].append(_IDLE if has_name else None)
-    answer = getattr(judge.reads, answer, None) or answer
-    schema = {
-        "type": "object",
-        "properties": {WORD_KEYS[0]: {"type": "string"}, answer: values},
-        "required": [WORD_KEYS[0], answer],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "judgement", "strict": True, "schema": schema},
-    }
-
-
-def find_pattern_problem(pattern: str) -> str | None:
-    """Return why a judge's `reply_pattern` can find no answer, or None."""
-    matcher = _compile(pattern)
-    return matcher if isinstance(matcher, str) else None
-
-
-def find_pattern_limit(pattern: str) -> str | None:
-    """Say from which length on a judge's `reply_pattern` does not search a reply, or None."""
-    matcher = _compile(pattern)
-    return None if isinstance(matcher, str) else matcher.limit_problem
-
-
-def find_object_pattern_problem(pattern: str) -> str | None:
-    """Return why a pattern can find no object in a reply, or None."""
-    matcher = _compile_search(pattern)
-    return matcher if isinstance(matcher, str) else matcher.limit_problem
-
-
-def _compile_search(pattern: str) -> PatternMatcher | str:
-    from evalstore.languages.patterns import compile_matcher
-
-    return compile_matcher(pattern, "", "search")
-
-
-def _compile(pattern: str) -> PatternMatcher | str:
-    from evalstore.languages.patterns import compile_matcher
-
-    matcher = compile_matcher(pattern, "", "findall")
-    if isinstance(matcher, str) or matcher.groups:
-        return matcher
-    return "the pattern has no group: put the answer in its first group"
-
-
-def find_quoted_answer(judge: Judge) -> str | None:
-    """Return an answer that `reply_pattern` takes from a reply that only mentions it, or None.
-
-    Such a pattern finds an answer in the output that a reply quotes, and the author of the output
-    chooses it.
-    """
-    pattern = judge.reply_pattern
-    if pattern is None or find_pattern_problem(pattern):
-        return None
-    for answer in _list_answers(judge):
-        for mention in _MENTIONS:
-            found = _find_in_text(judge, pattern, mention.format(answer))
-            if found is not None and isinstance(found[0], Fraction):
-                return answer
-    return None
-
-
-def _list_answers(judge: Judge) -> list[str]:
-    if judge.score_type is ScoreType.BINARY:
-        return [*VERDICTS, "1", "0"]
-    if judge.score_type is ScoreType.LEVELS:
-        return list(judge.levels or {})
-    middle = (judge.least + judge.most) / 2
-    return [f"{number:g}" for number in map(float, (judge.most, judge.least, middle))]
-
-
-def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") -> ParsedReply:
+def _to_parsed_reply(judge: Judge, score: ReplyAnswer, level: Any, words: str = "") -> ParsedReply:
     """Return a score, or none, with the judge's words, or the problem in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
@@ -405,206 +287,12 @@ def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
         return read_json(body, "reply").value, ""
     except LoadError as error:
         if body is not text or text.startswith("{"):
-            return None, f"the reply cannot be read, {error.message}: {_quote_excerpt(text)}"
+            return None, f"the reply cannot be read, {error.message}: {quote_excerpt(text)}"
     what = f"has no JSON object with {_name_keys(judge)}" if "{" in text else "is not JSON"
     return (
         None,
         (
             f"the reply {what}, and the judge has no reply_pattern to find the answer: "
-            f"{_quote_excerpt(text)}"
+            f"{quote_excerpt(text)}"
         ),
     )
-
-
-def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) -> _Answer:
-    # A reply may have both `verdict` and `score`, or one of them twice: they must agree, and
-    # nothing is guessed.
-    readers = _KEYS[judge.score_type]
-    is_idle = _says_not_applicable(value)
-    has_words = has_words or is_idle
-    pairs = [(key.lower(), item) for key, item in value.items()]
-    answers = [(key, item) for key, item in pairs if key in readers]
-    scores = [_read_value(judge, key, item, has_words=has_words) for key, item in answers]
-    if _VERDICT not in readers and is_idle:
-        scores.append(None)
-    if len(set(scores)) > 1:
-        return next((score for score in scores if isinstance(score, str)), _CONTRADICTION)
-    score = scores[0]
-    if isinstance(score, Fraction) and _VERDICT not in readers:
-        verdicts = (item for key, item in pairs if key == _VERDICT)
-        if any(_contradicts(judge, verdict, score) for verdict in verdicts):
-            return _CONTRADICTION
-    return score
-
-
-def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answer:
-    """Return what the value under one key answers.
-
-    There is no score if it is null with words, or `n/a` and not a level.
-    """
-    is_named = isinstance(item, str) and item in (judge.levels or {})
-    if (item is None and has_words) or (_is_not_applicable(item) and not is_named):
-        return None
-    return _KEYS[judge.score_type][key](judge, item)
-
-
-def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
-    """Whether a verdict contradicts a score.
-
-    Between half and the threshold a judge may say either.
-    """
-    passes = _read_verdict(judge, verdict)
-    if isinstance(passes, str):
-        return False
-    return score < _HALF if passes else score >= JUDGED_THRESHOLD
-
-
-def _is_spelled(judge: Judge, capture: str) -> bool:
-    """Whether a captured text is written like an answer, though perhaps outside the scale."""
-    if judge.score_type is ScoreType.CONTINUOUS and not _is_not_applicable(capture):
-        return _to_number(capture) is not None
-    return not isinstance(_read_captured(judge, capture), str)
-
-
-def _read_captured(judge: Judge, capture: str) -> _Answer:
-    if _is_not_applicable(capture) and capture not in (judge.levels or {}):
-        return None
-    return _CAPTURED[judge.score_type](judge, capture)
-
-
-def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[_Answer, str] | None:
-    """Return the score in a text, or the problem, and the captured text.
-
-    Returns None if nothing is captured.
-    """
-    matcher = _compile(pattern)
-    if isinstance(matcher, str):
-        return f"reply_pattern: {matcher}", ""
-    found = matcher.list_captures(text)
-    if found is None:
-        return f"reply_pattern {matcher.describe_excess(text)}", ""
-    captures = list(dict.fromkeys(found))
-    if not any(_is_spelled(judge, capture) for capture in captures):
-        return (_read_captured(judge, captures[0]), captures[0]) if captures else None
-    answers = list(dict.fromkeys(_read_captured(judge, capture) for capture in captures))
-    if len(answers) > 1:
-        several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
-        return f"reply_pattern finds {len(captures)} different answers, such as {several}", ""
-    return answers[0], captures[0]
-
-
-def _read_score(judge: Judge, value: Any) -> Fraction | str:
-    number = _to_number(value)
-    if number is None:
-        return f"the score is not a number but {_describe_value(value)}"
-    score = parse_fraction(number)
-    if not judge.least <= score <= judge.most:
-        return (
-            f"the score {_describe_value(value)} is outside the scale, {judge.least} to "
-            f"{judge.most}"
-        )
-    return (score - judge.least) / (judge.most - judge.least)
-
-
-def _read_verdict(_: Judge, value: Any) -> Fraction | str:
-    word = value.strip().lower() if isinstance(value, str) else ""
-    holds = value if isinstance(value, bool) else VERDICTS.get(word)
-    if holds is None:
-        return f"the verdict {_describe_value(value)} is none of {', '.join(VERDICTS)}"
-    return Fraction(int(holds))
-
-
-def _read_verdict_score(_: Judge, value: Any) -> Fraction | str:
-    number = _to_number(value)
-    if number in {0, 1}:
-        return Fraction(number)
-    return f"the score of a binary judge is 0 or 1, not {_describe_value(value)}"
-
-
-def _read_verdict_text(judge: Judge, text: str) -> Fraction | str:
-    word = text.strip()
-    return Fraction(word) if word in {"0", "1"} else _read_verdict(judge, word)
-
-
-def _read_level(judge: Judge, value: Any) -> Fraction | str:
-    levels = judge.levels or {}
-    if isinstance(value, str) and value in levels:
-        return levels[value]
-    return f"the level {_describe_value(value)} is none of {make_excerpt(', '.join(levels))}"
-
-
-_KEYS: Mapping[ScoreType, Mapping[str, _Read]] = {
-    ScoreType.BINARY: {"verdict": _read_verdict, "score": _read_verdict_score},
-    ScoreType.CONTINUOUS: {"score": _read_score},
-    ScoreType.LEVELS: {"level": _read_level},
-}
-_CAPTURED: Mapping[ScoreType, _Read] = {
-    ScoreType.BINARY: _read_verdict_text,
-    ScoreType.CONTINUOUS: _read_score,
-    ScoreType.LEVELS: _read_level,
-}
-
-
-def _to_number(value: Any) -> int | Decimal | None:
-    """Return a number, which some models put in quotes; None for anything else."""
-    if isinstance(value, str):
-        return Decimal(value.strip()) if re.fullmatch(NUMBER, value.strip()) else None
-    return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
-
-
-def _describe_value(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return "a mapping" if isinstance(value, dict) else "a list"
-    return (
-        _quote_excerpt(value)
-        if isinstance(value, str)
-        else make_excerpt(write_canonical(value), SHORT_EXCERPT)
-    )
-
-
-def _quote_excerpt(text: str) -> str:
-    return f"'{make_excerpt(text.strip(), SHORT_EXCERPT)}'"
-
-
-def is_pattern_idle(judge: Judge) -> bool:
-    """Whether it is proved that the judge's pattern captures no text that is an answer.
-
-    False if that is unknown.
-    """
-    pattern = judge.reply_pattern
-    return (
-        pattern is not None
-        and not find_pattern_problem(pattern)
-        and _is_apart(pattern, _spell_answers(judge))
-    )
-
-
-def _spell_answers(judge: Judge) -> Expression:
-    """Return an expression that matches every text read as an answer; it may match more."""
-    from evalstore.languages.pattern_comparison import Expression
-
-    if judge.score_type is ScoreType.LEVELS:
-        return Expression("|".join(map(re.escape, judge.levels or {})), "", "fullmatch")
-    if judge.score_type is ScoreType.BINARY:
-        return Expression(rf"\s*(?:{'|'.join(VERDICTS)}|[01])\s*", "i", "fullmatch")
-    return Expression(rf"\s*(?:{NUMBER})\s*", "", "fullmatch")
-
-
-@lru_cache(1_000)  # patterns whose answer is remembered
-def _is_apart(pattern: str, answers: Expression) -> bool:
-    if re.fullmatch(answers.pattern, ""):
-        return False  # a group that takes no part in a match is captured as the empty text
-    from evalstore.languages.pattern_comparison import (
-        QUESTION_STEPS,
-        UndecidedError,
-        build_group_language,
-        build_pattern_language,
-        find_memberships,
-    )
-
-    try:
-        languages = build_group_language(pattern, 1), build_pattern_language(answers)
-        found = find_memberships(languages, SharedBudget(QUESTION_STEPS))
-    except UndecidedError:
-        return False
-    return found.is_complete and (True, True) not in found.texts

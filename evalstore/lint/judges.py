@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.reply import (
+from evalstore.checks.reply_patterns import (
     find_object_pattern_problem,
     find_pattern_limit,
     find_pattern_problem,

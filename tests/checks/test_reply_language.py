@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks.reply import is_pattern_idle, read_reply
+from evalstore.checks.reply import read_reply
+from evalstore.checks.reply_patterns import is_pattern_idle
 from evalstore.model import Judge, JudgeReply, read_judge
 
 TYPES: dict[str, dict[str, Any]] = {

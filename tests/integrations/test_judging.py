@@ -20,7 +20,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.util import LimitExceededError
 
 from evalstore import Store
-from evalstore.checks.reply import build_reply_schema
+from evalstore.checks.reply_schema import build_reply_schema
 from evalstore.documents import compute_digest
 from evalstore.integrations.inspect import ask_inspect_model, rubric_scorer
 from evalstore.model import JudgeCall, read_judge

@@ -37,7 +37,7 @@ OTHER_MEANINGS = {
         "model/artifact.py",
         "report/migrate_summary.py",
     },
-    "json_schema": {"checks/reply.py", "integrations/inspect/__init__.py"},
+    "json_schema": {"checks/reply_schema.py", "integrations/inspect/__init__.py"},
     "regex": {"report/next_steps.py"},
 }
 # Whoever needs a function of one kind: the grade of a rubric within a rubric, a check that has nothing to grade, the

@@ -203,7 +203,7 @@ def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
 
 def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, with groups; None if two engines could differ on it."""
-    from evalstore.checks.reply import find_pattern_problem
+    from evalstore.checks.reply_patterns import find_pattern_problem
 
     if (
         not isinstance(pattern, str)
