@@ -91,7 +91,7 @@ def replace(cli: Cli, store: Path, url: str, *argv: object) -> Any:
 
 
 def test_one_command_moves_a_judge(store: Path, run: Path, labels: Path, cli: Cli, judge_server: Any) -> None:
-    judge_server.listing = {"data": [{"id": "new-model", "shutdown_date": "2028-03-01"}, {"id": "old-model"}]}
+    judge_server.listing = {"data": [{"id": "new-model", "shutdown_date": "2128-03-01"}, {"id": "old-model"}]}
     asked = judge_server.calls
     planned = replace(cli, store, judge_server.url, "--run", run, "--labels", labels, "--dry-run", "--format", "json")
     # Forty rows for each model, and four different outputs of the run for the new one; those of the old one are kept.
@@ -163,7 +163,7 @@ written into judges/tone.yaml:
 +  sample_good: 20
 +  digest: …
 +  model: new-model-served
-+retires: 2028-03-01
++retires: 2128-03-01
 This needs a major bump: the next version is 2.0.0
 """
 

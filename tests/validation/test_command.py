@@ -112,7 +112,7 @@ def test_one_file_of_a_store_is_checked_against_the_whole_store(store: Path, cli
 @pytest.mark.parametrize(
     ("case", "arguments", "code"),
     [
-        ("silent-contract-example", [], 0),
+        ("silent-rows", [], 0),
         ("keys", [], 1),
         ("ignored-files", [], 0),
         ("ignored-files", ["--strict"], 1),
