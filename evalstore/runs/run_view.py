@@ -73,13 +73,15 @@ class RunReader:
 
     `found` and `total` are those so far: after an output was read, `total` is its number in the
     run, and `stored` how many of the run's outputs are in its record, and not their scores alone.
-    Raises `RefusedError` at the end for a question or a check that the run does not have, with the
-    nearest name.
+    With `_review` all outputs are read, and what contradicts them becomes a note of the run. Raises
+    `RefusedError` at the end for a question or a check that the run does not have, with the nearest
+    name.
     """
 
     run: Run
     choice: RowChoice
     _rows: Iterable[BareRow]
+    _review: AggregateReview | None = None
     found: int = 0
     total: int = 0
     stored: int = 0
@@ -89,10 +91,10 @@ class RunReader:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
         # Another tool may have kept what it said of each check, and not the output.
         rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
-        review = AggregateReview(self.run)
         for self.total, one in enumerate(rows, 1):
             row = one.row
-            review.add(row)
+            if self._review is not None:
+                self._review.add(row)
             self.stored += one.is_stored
             questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
             checks |= dict.fromkeys(check.id for check in row.checks)
@@ -104,7 +106,7 @@ class RunReader:
             yield row
         _require_name("question", self.choice.question, questions, self.run)
         _require_name("check", self.choice.check, checks, self.run)
-        if problem := review.describe_contradiction():
+        if self._review is not None and (problem := self._review.describe_contradiction()):
             self.run = replace(self.run, notes=(*self.run.notes, problem))
 
     def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:
@@ -125,14 +127,14 @@ def read_chosen_rows(
     Of results of another tool, `series` are those that are wanted.
     """
     run, rows = open_record(path, series)
-    return RunReader(run, choice, rows)
+    return RunReader(run, choice, rows, AggregateReview(run))
 
 
 def read_kept_rows(view: RunView) -> RunReader:
     """Return a reader of a view's kept outputs, which in the end has counted all."""
     rows = (BareRow(row, is_stored=True, output_digest="") for row in view.rows)
     kept = len(view.rows)
-    return RunReader(view.run, view.choice, rows, view.found - kept, view.total - kept)
+    return RunReader(view.run, view.choice, rows, found=view.found - kept, total=view.total - kept)
 
 
 def keep_worst(reader: RunReader, limit: int | None) -> RunView:
