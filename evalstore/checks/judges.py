@@ -44,6 +44,7 @@ _WORDS = 1_000  # characters of what all judges of one check say in a reason
 # Whether a reply may say that the question does not apply.
 _REPLY_FORMATS = {"json": False, "json_or_na": True}
 _FORMAT = "response_format"
+READS_NO_IDLE_ANSWER = "json_or_na allows n/a, which no judge with `reads` can answer"
 # In whose role a prompt is sent; the first if none is named.
 _ROLES = ("user", "system")
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
@@ -149,6 +150,8 @@ def prepare_judge(
         if may_be_idle is None:
             forms = " or ".join(_REPLY_FORMATS)
             return grade_error(f"`model.response_format` of {name} can be {forms} only")
+        if may_be_idle and judge.reads:
+            return grade_error(f"`model.response_format` of {name}: {READS_NO_IDLE_ANSWER}")
         merged[_FORMAT] = build_reply_schema(judge, may_be_idle=may_be_idle)
     return replace(prepared, model=merged)
 

@@ -21,7 +21,8 @@ WORD_KEYS = (
 def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, Any]:
     """Return the `response_format` of a request for JSON: first the judge's words, then the answer.
 
-    `may_be_idle`: it also allows the answer that the question does not apply.
+    The keys are those that the judge's `reads` names. `may_be_idle`: it also allows the answer that
+    the question does not apply.
     """
     values: dict[str, Any]
     if judge.score_type is ScoreType.CONTINUOUS:
@@ -38,11 +39,18 @@ def build_reply_schema(judge: Judge, *, may_be_idle: bool = False) -> dict[str, 
         has_name = NOT_APPLICABLE.isdisjoint(map(str.lower, values["enum"]))
         values["type"] = values["type"] if has_name else [values["type"], "null"]
         values["enum"].append(_IDLE if has_name else None)
-    answer = getattr(judge.reads, answer, None) or answer
+    words, verdict = WORD_KEYS[0], {}
+    if judge.reads is not None:
+        words = judge.reads.words or words
+        # Next to a score, a verdict decides with it.
+        if answer == "score" and judge.reads.verdict is not None:
+            verdict = {judge.reads.verdict: {"type": "boolean"}}
+        answer = getattr(judge.reads, answer) or answer
+    properties = {words: {"type": "string"}, **verdict, answer: values}
     schema = {
         "type": "object",
-        "properties": {WORD_KEYS[0]: {"type": "string"}, answer: values},
-        "required": [WORD_KEYS[0], answer],
+        "properties": properties,
+        "required": [*properties],
         "additionalProperties": False,
     }
     return {

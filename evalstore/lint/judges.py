@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from evalstore.checks.judges import READS_NO_IDLE_ANSWER
 from evalstore.checks.reply_patterns import (
     find_object_pattern_problem,
     find_pattern_limit,
@@ -48,6 +49,7 @@ _ANSWERS = {
 }
 _EVIDENCE = ("tpr", "tnr", "validated_at")
 _TEMPLATE, _FIRST = ("template",), ("first", "template")
+_FORMAT, _OR_IDLE = "response_format", "json_or_na"
 
 
 def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
@@ -75,6 +77,10 @@ def lint_prompt(artifact: Artifact) -> Iterator[Note]:
     yield from _lint_reply_pattern(document.value)
     for key in ("first", "reads"):
         yield from _lint_object_pattern(get_mapping(document.value, key), (key, "pattern"))
+    if "reads" in document.value and get_mapping(document.value, "model").get(_FORMAT) == _OR_IDLE:
+        hint = "write response_format: json, or remove `reads`"
+        at = ("model", _FORMAT)
+        yield make_note("check-problem", at, message=READS_NO_IDLE_ANSWER, hint=hint)
 
 
 def _lint_filled(value: dict[str, Any], fills: Any) -> Iterator[Note]:

@@ -122,6 +122,27 @@ def test_a_schema_can_allow_that_a_question_does_not_apply(judge: Mapping[str, A
     assert (found.unscored, "it names no drug" in found.reason) == (UnscoredReason.MISSING, True)
 
 
+@pytest.mark.parametrize(
+    ("judge", "wanted"),
+    [
+        ({"reads": {"score": "points", "words": "why"}}, ["why", "points"]),
+        ({"reads": {"score": "points", "verdict": "ok", "no_verdict": "fail"}}, ["rationale", "ok", "points"]),
+        ({"score_type": "binary", "reads": {"verdict": "ok", "words": "why"}}, ["why", "ok"]),
+    ],
+)
+def test_a_schema_of_the_reply_has_the_keys_that_the_judge_reads(judge: Mapping[str, Any], wanted: list[str]) -> None:
+    judge = {**JUDGE, "score_type": "continuous", **judge, "model": {"id": "m", "response_format": "json"}}
+    schema = heard(ONE, judge)[0].model["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == [*schema["properties"]] == wanted
+    reply = dict.fromkeys(wanted, True) | {wanted[0]: "said", wanted[-1]: 1 if "points" in wanted else "pass"}
+    Draft202012Validator(schema).validate(reply)
+    found = answer(ONE, CheckContext(shelf(judge_j=judge), lambda _: JudgeReply(json.dumps(reply))))
+    assert found.score == 1
+    idle = {**judge, "model": {"id": "m", "response_format": "json_or_na"}}
+    found = answer(ONE, CheckContext(shelf(judge_j=idle), lambda _: JudgeReply("{}")))
+    assert found.reason.endswith("json_or_na allows n/a, which no judge with `reads` can answer")
+
+
 def test_the_schema_of_a_reply_follows_the_scale() -> None:
     model = {"id": "m", "response_format": "json"}
     keys = {heard(ONE, {**JUDGE, "scale": {"max": most}, "model": model})[0].key for most in (5, 10)}
