@@ -17,7 +17,14 @@ from evalstore.runs.eee_rows import (
     read_sample_id,
     read_stored_output,
 )
-from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.eee_write import write_score
+from evalstore.runs.record_fields import (
+    get_mapping,
+    parse_exact_score,
+    read_number,
+    read_text_or,
+    require_text,
+)
 from evalstore.runs.values import UNKNOWN, GradedRow
 from evalstore.text import make_excerpt
 
@@ -104,7 +111,9 @@ def _score_and_verdict(
     row: Mapping[str, Any], details: Mapping[str, Any]
 ) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
-        return _read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
+        shown = get_mapping(row, "evaluation")
+        grade = details["evalstore_score"], details["evalstore_verdict"]
+        return _read_row_grade(*grade, shown.get("score"), shown.get("is_correct"))
     if "response" in row:
         return None, Verdict.UNSCORED
     evaluation = (
@@ -126,6 +135,19 @@ def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, V
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
+
+
+@lru_cache(maxsize=1024)
+def _read_row_grade(
+    exact: str, verdict: str, score: Any, is_correct: Any
+) -> tuple[Fraction | None, Verdict]:
+    """Return the exact grade of a row, which the numbers that other programs read must not deny."""
+    grade = _read_consistent_grade(exact, verdict)
+    if score is not None and read_number(score) != Fraction(repr(write_score(grade[0]))):
+        raise ValueError(f"its score {score} contradicts its exact score, {exact or 'none'}")
+    if is_correct is not None and is_correct is not (grade[1] is Verdict.PASS):
+        raise ValueError(f"its `is_correct` contradicts its verdict, {verdict}")
+    return grade
 
 
 def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:

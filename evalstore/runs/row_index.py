@@ -36,6 +36,8 @@ _LIST_FIRST = (
 )
 _COUNT = "SELECT count(DISTINCT id) FROM row"
 _RUBRIC_OF = "SELECT rubric FROM row WHERE id = ? ORDER BY number LIMIT 1"
+_NO_OUTPUT = "the text of this output was taken out of the run, so it cannot be graded again"
+_NO_OUTPUT_HINT = "put it back, or take out all: the two are then compared as they were recorded"
 
 
 class _RowKey(NamedTuple):
@@ -63,6 +65,8 @@ class RowIndex(Mapping[str, GradedRow]):
 
     def __init__(self, run: Run) -> None:
         self._path = str(run.samples)
+        # A row of evalstore's own is of an output, though its text may have been taken out since.
+        self._has_all_outputs = run.dataset is not None
         self._file = open_seekable_lines(require_rows_file(run.path, run.samples))
         weakref.finalize(self, self._file.close)
         self._database = sqlite3.connect("", isolation_level=None)
@@ -142,9 +146,12 @@ class RowIndex(Mapping[str, GradedRow]):
         while data := self._file.readline(LINE_LIMIT + 2):
             line += 1
             if not data.isspace():
-                key = _find_key(data, Place(self._path, line))
+                place = Place(self._path, line)
+                key = _find_key(data, place)
                 if key is not None:
                     yield key, _RowPlace(offset, line)
+                elif self._has_all_outputs:
+                    raise RefusedError(_NO_OUTPUT, place=place, hint=_NO_OUTPUT_HINT)
             offset += len(data)
 
     def _read(self, where: _RowPlace, id_: str) -> GradedRow:

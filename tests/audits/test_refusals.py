@@ -61,6 +61,9 @@ def edit_row(run: Run, id_: str, **details: Any) -> None:
     for row in rows:
         if row["sample_id"] == id_:
             row["metadata"] |= details
+            said = row["metadata"]
+            is_correct = said["evalstore_verdict"] == "pass"
+            row["evaluation"] = {"score": float(Fraction(said["evalstore_score"])), "is_correct": is_correct}
     run.samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
     tally = RunTally()
     for number, row in enumerate(read_rows(run)):

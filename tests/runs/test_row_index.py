@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tracemalloc
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError, RefusedError
-from evalstore.runs import Run, read_rows
+from evalstore.runs import Run, UsedArtifact, read_rows
 from evalstore.runs.row_index import RowIndex
 from evalstore.runs.values import merge_samples
 
@@ -80,6 +83,32 @@ def test_a_line_that_is_no_row_has_its_place(write: Write, line: str, words: str
     with pytest.raises(LoadError, match=words) as caught:
         RowIndex(write([make_row("a"), line]))
     assert (caught.value.place.line, Path(caught.value.place.file).name) == (2, "r_samples.jsonl")
+
+
+def test_a_run_whose_texts_were_taken_out_is_not_graded_again(write: Write) -> None:
+    run = write([make_row("a"), make_row("b", text=None)])
+    assert [*RowIndex(run)] == ["a"]  # of another tool, whose model said nothing
+    own = replace(run, dataset=UsedArtifact("dataset/d@1.0.0", "1.0.0", "0", "0"))
+    with pytest.raises(RefusedError, match="the text of this output was taken out"):
+        RowIndex(own)
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "words"),
+    [
+        ({"score": 0.5, "is_correct": True}, ""),
+        ({"score": 0.25, "is_correct": True}, "its score 0.25 contradicts its exact score, 1/2"),
+        ({"score": -1, "is_correct": True}, "its score -1 contradicts its exact score, 1/2"),
+        ({"score": 0.5, "is_correct": False}, "its `is_correct` contradicts its verdict, pass"),
+        ({"score": "x"}, "its score 'x' is not a number"),
+    ],
+)
+def test_the_numbers_that_other_programs_read_agree_with_the_exact_ones(
+    write: Write, evaluation: dict[str, Any], words: str
+) -> None:
+    run = write([{**make_row("a"), "evaluation": evaluation}])
+    with pytest.raises(LoadError, match=re.escape(words)) if words else nullcontext():
+        assert [row.score for row in read_rows(run)] == [Fraction(1, 2)]
 
 
 def test_what_only_a_strict_reader_sees_is_found_when_the_row_is_read(write: Write) -> None:
