@@ -7,7 +7,7 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import Any, get_origin
 
 from evalstore.errors import ArgumentError, UsageError
 
-_NUMBERS = {int: Integral, float: Real}
+# What may be given where an annotation names a type: what Python itself takes in its place.
+_WIDER: Mapping[Any, Any] = {int: Integral, float: Real, Path: os.PathLike}
 # A text is iterable, too, and never meant as its characters.
 _NO_SEVERAL = (str, bytes, Mapping)
 
@@ -41,8 +42,18 @@ def require_arguments(function: Callable[..., Any], given: Mapping[str, Any]) ->
             what = f"{function.__qualname__}: {name}"
             if not _fits(value, node, scope):
                 raise ArgumentError(f"{what} takes {_write(annotation)}, not {_describe(value)}")
-            if "Path" in annotation and isinstance(value, str | Path) and not _is_path(value):
-                raise UsageError(f"{what} is not a path: {str(value)!r:.40}")
+            for path in _list_paths(value) if "Path" in annotation else ():
+                if not _is_path(path):
+                    raise UsageError(f"{what} is not a path: {str(path)!r:.40}")
+
+
+def list_items(value: Any) -> Any:
+    """Return what can perhaps be read only once as a list, so that its items can be looked at.
+
+    Anything else is returned as it is; a path of another library may be iterable, too.
+    """
+    is_lone = isinstance(value, Collection | os.PathLike) or not isinstance(value, Iterable)
+    return value if is_lone else [*value]
 
 
 def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
@@ -103,17 +114,32 @@ def _is_named(value: Any, name: str, scope: Mapping[str, Any]) -> bool:
         return any(base.__name__ == name for base in type(value).__mro__)
     if type_ is Any:
         return True
-    type_ = _NUMBERS.get(type_, get_origin(type_) or type_)
-    if type_ in {Integral, Real} and isinstance(value, bool):
+    if type_ is bool:
+        return isinstance(value, bool) or _is_numpy_bool(value)
+    if type_ in {int, float} and isinstance(value, bool):
         return False
+    type_ = get_origin(type_) or type_
     if type_ in {Iterable, Collection} and isinstance(value, _NO_SEVERAL):
         return False
-    return isinstance(value, type_)
+    return isinstance(value, _WIDER.get(type_, type_))
 
 
-def _is_path(value: str | Path) -> bool:
+def _is_numpy_bool(value: object) -> bool:
+    numpy = sys.modules.get("numpy")  # whoever has such a value has imported it
+    return numpy is not None and isinstance(value, numpy.bool_)
+
+
+def _list_paths(value: Any) -> Iterator[str | os.PathLike[str]]:
+    """Yield a path, or those of a collection that can be read again."""
+    if isinstance(value, str | os.PathLike):
+        yield value
+    elif isinstance(value, Collection) and not isinstance(value, _NO_SEVERAL):
+        yield from (one for one in value if isinstance(one, str | os.PathLike))
+
+
+def _is_path(value: str | os.PathLike[str]) -> bool:
     try:
-        return b"\0" not in os.fsencode(value)
+        return isinstance(os.fspath(value), str) and b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:
         return False
 

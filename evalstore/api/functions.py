@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -322,7 +323,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     engine: str = "local",
     scheduler: str | None = None,
     worktree: str | None = None,
-    max_ungraded: Fraction | float | None = None,
+    max_ungraded: Fraction | Decimal | float | None = None,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset, as `evalstore score` does.
 
@@ -407,7 +408,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         return run
 
 
-def _read_share(value: Fraction | float) -> Fraction:
+def _read_share(value: Fraction | Decimal | float) -> Fraction:
     with suppress(ValueError):
         if 0 <= (share := Fraction(str(value))) <= 1:
             return share

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.arguments import require_arguments
+from evalstore.arguments import list_items, require_arguments
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import (
@@ -95,6 +95,7 @@ def export(
         ...     print(error)
         no dataset here came from ai_best_practices
     """
+    refs = list_items(refs)
     require_arguments(export, locals())
     table = load_tables(to)[0]
     with ExitStack() as stack:
@@ -109,7 +110,7 @@ def export(
     if out is not None and files:
         refuse_links_below(Path(store), Path(out))
         _write_files(Path(out), files)
-    return ExportResult(to, files, None if out is None else str(out), refused)
+    return ExportResult(to, files, None if out is None else str(Path(out)), refused)
 
 
 def _export_datasets(

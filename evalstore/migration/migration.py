@@ -9,10 +9,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from evalstore.arguments import require_arguments, require_choice
+from evalstore.arguments import list_items, require_arguments, require_choice
 from evalstore.errors import (
     ConflictError,
     EvalstoreError,
@@ -233,6 +234,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         >>> report.written, [skipped.file for skipped in report.skipped]
         ((), ['outputs/model_a.jsonl'])
     """
+    paths = list_items(paths)
     require_arguments(migrate, locals())
     if share is not None:
         require_choice("share", share, Share)
@@ -252,7 +254,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         watch_survey=watch_survey,
     )
     # A str is iterable, too: "/" would be the first of its paths.
-    all_paths = [paths] if isinstance(paths, Path | str) else paths
+    all_paths = [paths] if isinstance(paths, PathLike | str) else paths
     return migrate_paths(list(map(Path, all_paths)), Path(into), options)
 
 

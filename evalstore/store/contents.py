@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -85,15 +86,15 @@ class StoreReader:
         return format_repr(self, self.root or self.repository.git.directory)
 
     @classmethod
-    def open(cls, path: Path | str) -> Self:
+    def open(cls, path: PathLike[str] | str) -> Self:
         """Open the store of a folder: marked by evalstore.yaml, else the repository's root.
 
         The marked folder is the given one or one above it. Raises `GitError` outside a repository
         and `LoadError` for settings that cannot be read.
         """
-        if not isinstance(path, str | Path):
+        if not isinstance(path, str | PathLike):
             raise ArgumentError.from_value("the folder of a store", path, (str, Path))
-        start = resolve_folder(path)
+        start = resolve_folder(Path(path))
         repository = find_repository(start)
         # A bare repository has no files on disk: its store is found in HEAD.
         root, prefix = (

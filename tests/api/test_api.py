@@ -256,7 +256,7 @@ def test_a_word_or_value_that_a_function_does_not_take_is_one_sentence(store: St
         ("losses must be 'another-prompt'", lambda: report.is_complete_but_for(["x"])),
         ("kind must be 'rubric', 'judge' or 'dataset', not 'x'", lambda: store.list_releases("x")),
         ("max_ungraded must be from 0 to 1", lambda: score("dataset/answers", given, store=store, max_ungraded=2)),
-        ("max_ungraded takes Fraction or float, not str", lambda: score("dataset/answers", given, store=store, max_ungraded="a")),
+        ("max_ungraded takes Fraction or Decimal or float, not str", lambda: score("dataset/answers", given, store=store, max_ungraded="a")),
         ("Judges: model takes Mapping[str, Any], not str", lambda: Judges(model="gpt")),
         ("is a rubric and dataset/answers@1.0.0 a dataset", lambda: compare("rubric/style", "dataset/answers", store=store)),
         ("old is a judge and new a rubric", lambda: compare({"template": "x"}, {"checks": []})),

@@ -6,6 +6,8 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,33 @@ from tests.api.test_reference import MEMBERS, is_called
 
 RUBRIC, DATASET, OUTPUTS = "rubric/answer_style", "dataset/help_desk", "outputs/model_a.jsonl"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Named:
+    """A path of another library."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+class Stream:
+    """What can be iterated over, and no more."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+
 # What is given in the place of each argument in turn.
 ODD: tuple[Any, ...] = (
     None, True, 5, -1, 1.5, float("nan"), b"x", "", "x", "\0", "\ud800", [], ["x"], [5], (), {}, {"x": 5}, {"x": "x"}, {5: "x"}, {"x"},
-    object(), len, int, Path("x"), Path("\0"), AT, Judges(), RuntimeError("x"),
+    object(), len, int, Path("x"), Path("\0"), AT, Judges(), RuntimeError("x"), ["\0"], Stream(5), Stream("\0"), Named("x"), Named("\0"),
+    Fraction(10) ** 400,
 )  # fmt: skip
 
 
@@ -113,3 +138,24 @@ def test_no_argument_of_another_type_ends_in_a_raw_error(
                     except Exception as error:  # what the test is about
                         raw.append(f"{name}({parameter.name}={value!a:.40}): {type(error).__name__}: {error!a}")
     assert not raw, "\n".join(raw)
+
+
+def test_what_other_libraries_have_for_a_type_is_taken(
+    git: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths, numbers and truth values that are not Python's own."""
+    numpy = pytest.importorskip("numpy")
+    root = tmp_path / "repo"
+    create_store(root, Integrations())
+    write_first_store(root)
+    monkeypatch.chdir(root)
+    with Store.open(Named(".")) as store, warnings.catch_warnings():  # type: ignore[arg-type]
+        warnings.simplefilter("ignore")
+        store.release()
+        for share in (Decimal("0.5"), numpy.float32(0.5), 1):
+            run = evalstore.score(DATASET, Named(OUTPUTS), store=store, out=None, max_ungraded=share)  # type: ignore[arg-type]
+        found = evalstore.audit(Named(str(run.path)), run, store, ask=numpy.bool_(False), moved=numpy.int64(2))  # type: ignore[arg-type]
+        assert found.delta == 0
+        assert evalstore.export(DATASET, to="promptfoo", store=Named("."), out=Named("there")).out == "there"  # type: ignore[arg-type]
+        assert evalstore.migrate(Named(OUTPUTS), into=Named("."), dry_run=True)  # type: ignore[arg-type]
+    assert type(evalstore.Endpoint("http://localhost:1", timeout=numpy.float32(5)).timeout) is float

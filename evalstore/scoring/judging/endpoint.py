@@ -30,6 +30,7 @@ _BOUNDS = {
     "longest_wait": (0, _DAY),
     "patience": (1, 1_000_000_000),
 }
+_SECONDS = ("timeout", "first_wait", "longest_wait")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ class Endpoint:
                 raise UsageError(
                     f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}"
                 )
+            # Sockets and locks take no other number for a time, such as NumPy's.
+            if name in _SECONDS and not isinstance(value, int | float):
+                object.__setattr__(self, name, float(value))
 
     @property
     def base(self) -> str:

@@ -324,6 +324,7 @@ def open_session(judges: Judges, common: Path) -> Iterator[JudgeSession]:
 def _locate_cache(judges: Judges, common: Path) -> Path:
     if judges.cache is None:
         return common / _CACHE
-    folder = judges.cache.parent
+    file = Path(judges.cache)
+    folder = file.parent
     # A link to its folder is the user's own; one in a git directory would be anybody's.
-    return (folder.resolve() if folder.is_symlink() else folder) / judges.cache.name
+    return (folder.resolve() if folder.is_symlink() else folder) / file.name
