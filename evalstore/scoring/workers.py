@@ -350,7 +350,7 @@ def open_workers(scheduler: str | None) -> Iterator[Workers]:
     except ImportError as error:
         message = f"--engine dask needs the package {error.name}"
         raise EvalstoreError(message, hint=suggest_install("dask")) from None
-    with _connect(scheduler) if scheduler else _open_local_cluster() as client:
+    with _open_remote_cluster(scheduler) if scheduler else _open_local_cluster() as client:
         yield Workers(partial(_submit, client), sum(client.nthreads().values()) or 1)
 
 
@@ -395,6 +395,23 @@ class _AwaitedResult(NamedTuple):
                     f"Dask has had no workers for {WORKER_START_SECONDS} seconds",
                     hint="start some, and score again",
                 )
+
+
+@contextmanager
+def _open_remote_cluster(scheduler: str) -> Iterator[Any]:
+    """Connect to a scheduler; what distributed logs about a lost one is raised here anyway."""
+    import logging
+
+    import distributed
+
+    logger = logging.getLogger(distributed.client.__name__)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with _connect(scheduler) as client:
+            yield client
+    finally:
+        logger.setLevel(level)
 
 
 def _connect(scheduler: str) -> Any:
