@@ -186,6 +186,8 @@ class _Tally:
                     f"its {claim.name} says {_describe(claim.value)}, its rows give "
                     f"{_describe(given)}"
                 )
+        if facts.note:
+            yield facts.note
         if self.outputs and shape.score_note:
             yield shape.score_note
 

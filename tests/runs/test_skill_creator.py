@@ -219,6 +219,13 @@ def test_runs_that_are_no_list_are_refused_in_a_sentence(tmp_path: Path) -> None
         read_record(write_grading(tmp_path / "a", {"runs": {}, "run_summary": {}}))
 
 
+def test_a_summary_alone_is_not_passed_off_as_a_question(tmp_path: Path) -> None:
+    alone = {"metadata": {"tests_run": ["a", "b"]}, "run_summary": {"gpt": {"pass_rate": {"mean": 0.75, "stddev": 0}}}}
+    run = read_record(write_grading(tmp_path / "a", alone))
+    assert (run.score, run.scored) == (Fraction(3, 4), 1)
+    assert run.notes == ("it has no runs, only a summary: what counts as one question is the mean of all evals",)
+
+
 def test_a_grading_without_a_verdict_is_unscored(tmp_path: Path) -> None:
     run = read_record(write_grading(tmp_path / "a", {"expectations": [{"text": "t"}, {"text": "t"}], "summary": {}}))
     assert count(run) == (None, 0, 1, 1)

@@ -64,13 +64,17 @@ class RecordedMean(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """What a file says about itself; `status` is what ended its log early, or empty."""
+    """What a file says about itself; `status` is what ended its log early, or empty.
+
+    `note` is what to know before its numbers are used.
+    """
 
     name: str = ""
     model: str = ""
     at: str = ""
     status: str = ""
     claims: tuple[RecordedMean, ...] = ()
+    note: str = ""
 
 
 class OutputEntry(NamedTuple):

@@ -49,6 +49,8 @@ _EVALS = ("eval_id", "eval_name", "id", "name")
 _CONFIGURATIONS = ("configuration", "config", "variant")
 _LISTS = ("runs", "results", "evals")
 _RATE = "pass_rate"
+_ALL = "all evals"  # the one row of a configuration of which the file has no runs
+_SUMMED = "it has no runs, only a summary: what counts as one question is the mean of all evals"
 _CONFIGURED = (
     *("configurations[].runs", "configurations[].results", "configurations[].evals"),
     *("configurations[].pass_rate", "configurations.with", "configurations.old_skill"),
@@ -102,11 +104,13 @@ def read_benchmark_facts(path: Path) -> FileFacts:
     metadata = get_mapping(record, "metadata")
     has_runs = any(key in record for key in ("runs", "configurations", *_STATEMENTS))
     claims = tuple(_list_claims(record)) if has_runs else ()
+    graded = (one for one in _list_graded(record, path) if isinstance(one, _Graded))
     return FileFacts(
         read_id(metadata.get("skill_name")) or "",
         read_id(metadata.get("executor_model")) or "",
         read_id(metadata.get("timestamp")) or "",
         claims=claims,
+        note=_SUMMED if any(one.eval == _ALL for one in graded) else "",
     )
 
 
@@ -141,7 +145,7 @@ def _list_graded(record: Mapping[str, Any], path: Path) -> Iterator[_Graded | Lo
     else:
         for name, summary in get_mapping(record, "run_summary").items():
             if name != "delta":
-                yield _Graded("all evals", name, {"summary": {_RATE: _find_rate(summary)}})
+                yield _Graded(_ALL, name, {"summary": {_RATE: _find_rate(summary)}})
 
 
 def _list_configurations(value: Any, place: Place) -> Iterator[tuple[str, Any]]:
@@ -163,7 +167,7 @@ def _list_configuration(name: str, held: Any, place: Place) -> Iterator[_Graded 
     if isinstance(several, list):
         yield from _list_runs(several, name, place)
     else:
-        yield _Graded("all evals", name, {"summary": {_RATE: _find_rate(held)}})
+        yield _Graded(_ALL, name, {"summary": {_RATE: _find_rate(held)}})
 
 
 def _list_runs(runs: Any, configuration: str | None, place: Place) -> Iterator[_Graded | LoadError]:
