@@ -104,6 +104,8 @@ class _Tally:
     contradictions: list[str] = field(default_factory=list)
     outputs: int = 0
     unread: int = 0
+    repeats: int = 0
+    _answered: set[tuple[str, str | None]] = field(default_factory=set)
 
     def add_series(self, entry: OutputEntry) -> None:
         """Note the names of an entry's series."""
@@ -125,6 +127,10 @@ class _Tally:
             reason = entry.output.reason if isinstance(entry.output, MissingOutput) else ""
             self.missing[id_ or f"line {line}"] = reason
             return
+        if not isinstance(entry.output, MissingOutput):
+            answer = id_, entry.series.epoch
+            self.repeats += answer in self._answered
+            self._answered.add(answer)
         grade = entry.grade
         self.outputs += 1
         self.series[id_] = entry.series
@@ -186,6 +192,11 @@ class _Tally:
                     f"its {claim.name} says {_describe(claim.value)}, its rows give "
                     f"{_describe(given)}"
                 )
+        if self.repeats:
+            yield (
+                f"outputs that repeat a question, and no number tells apart: {self.repeats:,}; "
+                "they count as its samples"
+            )
         if facts.note:
             yield facts.note
         if self.outputs and shape.score_note:

@@ -264,3 +264,12 @@ def test_a_cell_is_text_and_nothing_that_a_spreadsheet_runs(tmp_path: Path, text
     file.write_text(json.dumps({"results": [{**row, "promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}}]}))
     found = read_table(render(view_run(file, RowChoice()), "csv"))
     assert [(row["output"], row["score"]) for row in found] == [(cell, "1.0")]
+
+
+def test_outputs_that_repeat_a_question_without_a_number_are_said_to(tmp_path: Path) -> None:
+    """`score` refuses such a file; what is shown of it counts them as samples."""
+    row = {"test_id": "q", "score": 1, "target": "a", "execution_status": "ok"}
+    path = tmp_path / "index.jsonl"
+    path.write_text("".join(json.dumps({**row, "output": text}) + "\n" for text in ("yes", "no")))
+    notes = view_run(path, RowChoice()).run.notes
+    assert notes[0] == "outputs that repeat a question, and no number tells apart: 1; they count as its samples"
