@@ -71,6 +71,8 @@ _TABLES = frozenset({OBJECT, ARRAY, CSV})
 _DOCUMENTS = frozenset({OBJECT, YAML})
 # What others call an id, and an output.
 _IDS = ("id", "question_id", "qid", "case_id", "task_id", "test_id", "key", "name", "index")
+# In which the rows of other tools name their question; an item of a hosted eval has an id, too.
+_ROW_IDS = ("test_id", "doc_id", "datasource_item_id", "id")
 _OUTPUTS = (
     *("output", "response", "answer", "completion", "generation", "prediction", "generated_text"),
     *("text", "content"),
@@ -160,7 +162,9 @@ def _read_each(
             with explain_shape_errors(place, "this row has another shape than its tool writes"):
                 entry = read_row(row, place, number)
         except LoadError as error:
-            entry = make_unread_entry(error, row.get("id"))
+            entry = make_unread_entry(
+                error, next((row[key] for key in _ROW_IDS if key in row), None)
+            )
         yield entry
 
 

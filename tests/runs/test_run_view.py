@@ -273,3 +273,12 @@ def test_outputs_that_repeat_a_question_without_a_number_are_said_to(tmp_path: P
     path.write_text("".join(json.dumps({**row, "output": text}) + "\n" for text in ("yes", "no")))
     notes = view_run(path, RowChoice()).run.notes
     assert notes[0] == "outputs that repeat a question, and no number tells apart: 1; they count as its samples"
+
+
+def test_a_row_that_cannot_be_read_names_its_question(tmp_path: Path) -> None:
+    row = {"test_id": "q", "score": 1, "target": "a", "execution_status": "ok"}
+    path = tmp_path / "index.jsonl"
+    path.write_text(
+        "".join(json.dumps({**row, "test_id": id_, "output": said}) + "\n" for id_, said in (("p", "yes"), ("q", [5])))
+    )
+    assert [*view_run(path, RowChoice()).run.missing_outputs] == ["q"]
