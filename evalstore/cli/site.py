@@ -92,7 +92,9 @@ def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, It
             trail = pages.write_trail(path, summary.name)
             yield path, [diff.write_page(found.diff, trail).encode()]
     for run in watch(site.runs):
-        found_rows = prepare_pages(*site.read_run(run))
+        reader, tags = site.read_run(run)
+        found_rows = prepare_pages(reader, tags)
+        site.note_contradiction(reader)
         yield from found_rows.iterate_parts(run.path, pages.write_trail(run.path))
     audits: list[SiteAudit] = []
     for pair in site.audits:

@@ -73,7 +73,7 @@ class RunReader:
 
     `found` and `total` are those so far: after an output was read, `total` is its number in the
     run, and `stored` how many of the run's outputs are in its record, and not their scores alone.
-    With `_review` all outputs are read, and what contradicts them becomes a note of the run. Raises
+    With `_review` all outputs are read, and what contradicts them is a note of the run, too. Raises
     `RefusedError` at the end for a question or a check that the run does not have, with the nearest
     name.
     """
@@ -85,6 +85,7 @@ class RunReader:
     found: int = 0
     total: int = 0
     stored: int = 0
+    contradiction: str = ""
     _histogram: list[int] = field(default_factory=lambda: [0] * _BINS)
 
     def __iter__(self) -> Iterator[GradedRow]:
@@ -106,8 +107,10 @@ class RunReader:
             yield row
         _require_name("question", self.choice.question, questions, self.run)
         _require_name("check", self.choice.check, checks, self.run)
-        if self._review is not None and (problem := self._review.describe_contradiction()):
-            self.run = replace(self.run, notes=(*self.run.notes, problem))
+        if self._review is not None:
+            self.contradiction = self._review.describe_contradiction()
+        if self.contradiction:
+            self.run = replace(self.run, notes=(*self.run.notes, self.contradiction))
 
     def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:
         """Return what rows are sorted by, the worst first."""

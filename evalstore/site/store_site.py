@@ -157,6 +157,11 @@ class StoreSite:
         """Return a reader of a run's outputs, and the tags of its questions by id."""
         return read_chosen_rows(run.run.path, RowChoice()), self._map_tags_or_note(run.run)
 
+    def note_contradiction(self, reader: RunReader) -> None:
+        """Note how a run contradicts its outputs, after all of them were read."""
+        if reader.contradiction:
+            self.notes.append(reader.contradiction)
+
     def _map_tags_or_note(self, run: Run) -> Mapping[str, Sequence[str]]:
         dataset = run.dataset.ref if run.dataset else ""
         if dataset not in self._tags:

@@ -176,6 +176,9 @@ def test_rows_of_another_run_are_refused_where_runs_are_compared_and_said_where_
     page = cli("show", b.path, "--failed", "--format", "html", cwd=released.root)
     assert "its score says 1, its rows give 3/4" in page.out
     assert "its rows give" not in cli("show", a.path, cwd=released.root).out
+    site = cli("site", "public", "--runs", b.path.parent, "--format", "json", cwd=released.root)
+    assert [note.startswith(problem) for note in json.loads(site.out)["notes"]] == [True]
+    assert "its rows give 3/4" in (released.root / "public/index.html").read_text("utf-8")
 
 
 # By what an aggregate is made to say: how it is changed, and what is then said of it.
