@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -185,23 +186,45 @@ def _ask_once(
     number: int,
 ) -> JudgeAnswer:
     """Return the answer to one request; raises `_PromptError` for a prompt that cannot be sent."""
-    first_reply = None
+
+    def make_call(found: str = "") -> JudgeCall:
+        """Return the call with the judge's own prompt, and what its first reply fills in."""
+        prompt = _fill_prompt(judge.template, {**values, judge.fills: found})
+        is_readable = partial(_is_readable, judge.definition, sample.text)
+        return JudgeCall(judge.name, prompt, judge.model, number, is_readable)
+
+    first_reply, call = None, make_call()
     if judge.first and judge.definition.first:
-        prompt = _fill_prompt(judge.first, values)
-        model = {key: item for key, item in judge.model.items() if key != _FORMAT}
-        can_read = partial(_is_first_readable, judge.definition.first)
-        follower = _fill_prompt(judge.template, {**values, judge.fills: ""})
-        call = JudgeCall(judge.name, prompt, model, number, can_read, follower)
-        first_reply = context.ask(call)
-        found = read_first_reply(judge.definition.first, first_reply)
+        first = judge.definition.first
+        first_call = JudgeCall(
+            judge.name,
+            _fill_prompt(judge.first, values),
+            {key: item for key, item in judge.model.items() if key != _FORMAT},
+            number,
+            is_readable=partial(_is_first_readable, first),
+            next_prompt=call.prompt,
+            follow=partial(_follow_first, first, make_call),
+        )
+        first_reply = context.ask(first_call)
+        found = read_first_reply(first, first_reply)
         if found.text is None:
             return JudgeAnswer(judge, first_reply, ParsedReply(None, found.problem))
-        values = {**values, judge.fills: found.text}
-    prompt = _fill_prompt(judge.template, values)
-    is_readable = partial(_is_readable, judge.definition, sample.text)
-    reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number, is_readable))
+        call = make_call(found.text)
+    reply = context.ask(call)
     parsed = read_reply(judge.definition, reply, output=sample.text)
     return JudgeAnswer(judge, reply, parsed, first_reply)
+
+
+def _follow_first(
+    first: FirstPrompt, make_call: Callable[[str], JudgeCall], reply: JudgeReply
+) -> JudgeCall | None:
+    """Return the call that follows a reply to a first prompt; None if none can."""
+    found = read_first_reply(first, reply)
+    if found.text is None:
+        return None
+    with suppress(_PromptError):  # whoever asks it says why it cannot be sent
+        return make_call(found.text)
+    return None
 
 
 def _fill_prompt(template: Template, values: Mapping[str, str]) -> str:

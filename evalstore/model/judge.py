@@ -123,6 +123,11 @@ def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of
     return True
 
 
+def follow_with_nothing(reply: JudgeReply) -> JudgeCall | None:  # noqa: ARG001  # as `follow`
+    """Ask nothing after any reply."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeCall:
     """One question to a model: `judge` is the artifact that asks; the rest decides the reply.
@@ -130,6 +135,7 @@ class JudgeCall:
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts
     from 0. `is_readable` says whether a reply answers it: of who reads it, and so no part of the
     question. `next_prompt` is what is asked next with its reply, without that; empty for nothing.
+    `follow` returns that call for a reply; None where it is not asked.
     """
 
     judge: str
@@ -140,6 +146,9 @@ class JudgeCall:
         default=accept_reply, compare=False, repr=False
     )
     next_prompt: str = field(default="", compare=False, repr=False)
+    follow: Callable[[JudgeReply], JudgeCall | None] = field(
+        default=follow_with_nothing, compare=False, repr=False
+    )
 
     @property
     def key(self) -> str:

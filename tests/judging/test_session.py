@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
+from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
+from evalstore.scoring.judging.reply_cache import ReplyCache
 from tests.judging.conftest import CALL
 
 
@@ -21,6 +24,21 @@ def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> 
             assert panel.ask(CALL).served == "small-served"
     assert judge_server.calls == 1
     assert [str(child.relative_to(tmp_path)) for child in tmp_path.rglob("*.db")] == ["evalstore/replies.db"]
+
+
+def test_of_several_first_replies_the_newest_counts_whose_next_prompt_has_one(tmp_path: Path) -> None:
+    """Two processes that ask at the same time keep two: neither grades another time at a cost."""
+    first = JudgeCall("judge/j@1.0.0", "How?", {"id": "m"}, follow=lambda one: replace(CALL, prompt=one.text))
+    judges = Judges(cache=tmp_path / "replies.db")
+    with ReplyCache(tmp_path / "replies.db") as cache:
+        for text in ("by reading", "by asking", "by waiting"):
+            cache.put(first, JudgeReply(text))
+        with open_session(judges, tmp_path) as session:
+            assert session.ask(first).text == "by waiting"
+        for text in ("by reading", "by asking"):
+            cache.put(replace(CALL, prompt=text), JudgeReply("1"))
+    with open_session(judges, tmp_path) as session:
+        assert session.ask(first).text == "by asking"
 
 
 def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tmp_path: Path) -> None:

@@ -7,13 +7,12 @@ import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Self
 
 from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall
-from evalstore.model.judge import accept_reply
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
 _ALL_CALLS = "SELECT pickled FROM call WHERE pickled NOT NULL ORDER BY place"
@@ -75,7 +74,7 @@ class CallQueue:
     def add_call(self, call: JudgeCall) -> None:
         """Add a call, unless one with the same key is there; what follows it is only counted."""
         # Who reads the reply is not asked: the reader may hold a whole output.
-        asked = replace(call, is_readable=accept_reply, next_prompt="")
+        asked = JudgeCall(call.judge, call.prompt, call.model, call.sample)
         self._add_row(call, call.key, call.prompt, pickle.dumps(asked, pickle.HIGHEST_PROTOCOL))
         if call.next_prompt:
             key = f"{call.key} {call.next_prompt}"

@@ -171,18 +171,34 @@ class JudgeSession:
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 
     def _choose_reply(self, call: JudgeCall, kept: Collection[JudgeReply]) -> JudgeReply | None:
-        # What other processes keep while outputs are graded may not change an answer: it counts
-        # after the next asking.
-        last = self.start if self._last is None else self._last
-        since = self.start if self.judges.fresh else 0
-        newest_first = [one for one in reversed(tuple(kept)) if since < one.number <= last]
-        if readable := next(filter(call.is_readable, newest_first), None):
-            return readable
+        newest_first = self._list_counted(kept)
+        readable = [*filter(call.is_readable, newest_first)]
+        if readable:
+            # Whoever asks at the same time may keep another reply to a first prompt: one whose
+            # next prompt has a reply is asked nothing again.
+            followed = (one for one in readable if self._is_followed(call, one))
+            return next(followed, readable[0])
         newest = next(iter(newest_first), None)
         can_ask = self.judges.endpoint is not None and (
             newest is None or newest.number <= self.start
         )
         return None if can_ask else newest
+
+    def _is_followed(self, call: JudgeCall, reply: JudgeReply) -> bool:
+        """Whether what is asked next with this reply has one that can be read."""
+        following = call.follow(reply)
+        if following is None:
+            return False
+        kept = self._list_counted(self.replies().find_replies(following))
+        return any(map(following.is_readable, kept))
+
+    def _list_counted(self, kept: Collection[JudgeReply]) -> list[JudgeReply]:
+        """Return the replies that count, the newest first."""
+        # What other processes keep while outputs are graded may not change an answer: it counts
+        # after the next asking.
+        last = self.start if self._last is None else self._last
+        since = self.start if self.judges.fresh else 0
+        return [one for one in reversed(tuple(kept)) if since < one.number <= last]
 
     @cached_property
     def start(self) -> int:
