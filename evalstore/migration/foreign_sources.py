@@ -7,14 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalstore.errors import EvalstoreError, LoadError
+from evalstore.files import LARGE_FILE, read_user_file
 from evalstore.lint import ValidationSource
+from evalstore.lint.source_reader import guess_kind
 from evalstore.lint.sources import FileRole
-from evalstore.migration.detect import detect_file
+from evalstore.migration.detect import FormatMatch, detect_file
+from evalstore.migration.legacy_files import parse_legacy
 from evalstore.model import Findings
 from evalstore.runs.formats import find_format
 
 # The rules that find that a file of another tool is not an artifact.
-_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
+_NO_ARTIFACT = frozenset(
+    {"kind-unknown", "key-missing", "document-malformed", "file-unreadable", "file-ignored"}
+)
 _AS_ARTIFACT = "`validate --as rubric` (judge, dataset) takes it for one all the same"
 _TABLES = frozenset({".csv", ".tsv", ".parquet"})  # such a file is not an artifact
 
@@ -31,8 +36,10 @@ def name_foreign_sources(
 
 
 def _name_foreign_file(source: ValidationSource) -> ValidationSource:
-    if source.root is None or source.kind or source.is_in_layout:
+    if source.root is None:
         return source
+    if source.kind or source.is_in_layout:
+        return _name_misplaced_file(source, source.root / source.path)
     tool, advice = _name_results(source.root / source.path, source.file)
     if tool:
         return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
@@ -44,11 +51,33 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
         return replace(source, role=FileRole.FOREIGN, tool=match.reason, advice=_AS_ARTIFACT)
     if not match.is_sure and not match.is_tie:
         return source
-    name = match.table.format if match.table else ""
-    tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
+    name, tool = match.table.format if match.table else "", _name_tool(match)
     more = "" if name else " --from FORMAT"
     advice = f"evalstore migrate {source.file}{more}; {_AS_ARTIFACT}"
     return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
+
+
+def _name_misplaced_file(source: ValidationSource, path: Path) -> ValidationSource:
+    """Mark a file of another tool in a folder of artifacts, unless a key shows it to be one."""
+    if source.role not in {FileRole.ARTIFACT, FileRole.IGNORED}:
+        return source
+    try:
+        match = detect_file(path)
+        document, _ = parse_legacy(read_user_file(path, LARGE_FILE), source.file)
+    except LoadError:
+        return source
+    if guess_kind(document.value) or not (match.is_sure or match.shape):
+        return source
+    move = "move it out of the store"
+    advice = move if match.shape else f"{move}, and from there `evalstore migrate FILE`"
+    return replace(source, role=FileRole.FOREIGN, tool=_name_tool(match), advice=advice)
+
+
+def _name_tool(match: FormatMatch) -> str:
+    """Return whose a file is, in words."""
+    if match.table is None:
+        return match.reason
+    return f"`migrate` knows it as {match.table.format} ({match.reason})"
 
 
 def _name_results(path: Path, name: str) -> tuple[str, str]:

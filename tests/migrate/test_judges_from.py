@@ -271,6 +271,7 @@ OWN = {
     "model": {"system": "You grade with care.", "temperature": 0},
 }
 SUITE = {"skill_name": "s", "evals": [{"id": 1, "prompt": "Go.", "assertions": ["It is short.", "It is kind."]}]}
+SKILL_EVALUATOR = [{"id": "a", "question": "Go.", "expected_behavior": ["It is short."], "ground_truth": "Gone."}]
 
 
 def write_suite(folder: Path, judge: Any = OWN) -> Path:
@@ -281,19 +282,21 @@ def write_suite(folder: Path, judge: Any = OWN) -> Path:
     return folder / "evals.json"
 
 
-def test_statements_are_migrated_with_the_judge_that_is_given(tmp_path: Path) -> None:
-    suite, store = write_suite(tmp_path), tmp_path / "store"
-    report = migrate(suite, into=store, judges_from=tmp_path / "mine")
+@pytest.mark.parametrize("suite", [SUITE, SKILL_EVALUATOR], ids=["skill-creator", "SkillEvaluator"])
+def test_statements_are_migrated_with_the_judge_that_is_given(suite: Any, tmp_path: Path) -> None:
+    file, store = write_suite(tmp_path), tmp_path / "store"
+    file.write_text(json.dumps(suite))
+    report = migrate(file, into=store, judges_from=tmp_path / "mine")
     assert list_outcomes(report) == [MIGRATED]
     assert "its judge is the one of skill_creator_statement.yaml" in report.entries[0].reasons
     judge = read_yaml((store / "judges/skill_creator_statement.yaml").read_bytes(), "").value
     assert {key: judge[key] for key in OWN} == OWN
     assert judge["variables"] == ["statement"]
     before = read_tree(store)
-    again = migrate(suite, into=store)
+    again = migrate(file, into=store)
     assert (list_outcomes(again), again.written, read_tree(store)) == ([MIGRATED], (), before)
     (given,) = export(to="skill_creator", store=store).files
-    assert json.loads(given.text) == SUITE
+    assert json.loads(given.text) == suite
 
 
 @pytest.mark.parametrize(
@@ -310,6 +313,8 @@ def test_a_given_judge_that_cannot_be_asked_is_said(judge: Any, said: str, tmp_p
     report = migrate(suite, into=tmp_path / "store", judges_from=tmp_path / "mine")
     assert list_outcomes(report) == [LOSSY]
     assert f"as skill_creator_statement.yaml {said}" in report.entries[0].reasons[0]
+    if said == "is not a judge":  # and the command that says why can be run as it is printed
+        assert f"--as judge {tmp_path}/mine/skill_creator_statement.yaml`" in report.entries[0].reasons[0]
 
 
 SCRIPT = r"""

@@ -63,6 +63,21 @@ def test_it_says_which_format_migrate_knows_it_to_be(cli: Run, tmp_path: Path, f
     assert cli("-C", tmp_path, "migrate", file, "--into", tmp_path / "store").code == 0
 
 
+@pytest.mark.parametrize("format_", ["skill_creator", "openai_evals", "openrubricrl"])
+@pytest.mark.parametrize("place", ["rubrics/suite.yaml", "datasets/suite.yaml", "rubrics/suite.json"])
+def test_in_a_folder_of_artifacts_it_is_named_too(cli: Run, tmp_path: Path, format_: str, place: str) -> None:
+    (tmp_path / "evalstore.yaml").write_text("{}\n")
+    (tmp_path / place).parent.mkdir()
+    (tmp_path / place).write_bytes(find_file(format_).read_bytes())
+    code, (finding,) = list_findings(cli, tmp_path)
+    assert (code, finding["rule"]) == (1, "format-foreign")
+    assert f"`migrate` knows it as {format_} (" in finding["message"]
+    assert finding["hint"] == "move it out of the store, and from there `evalstore migrate FILE`"
+    (tmp_path / place).write_text(json.dumps({"id": "suite", "checks": []}))
+    _, findings = list_findings(cli, tmp_path)
+    assert "format-foreign" not in {finding["rule"] for finding in findings}
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -147,7 +148,8 @@ def _read_given_judge(
         return f"{name} cannot be read: {error.message}"
     whole = {**_IDENTITY, **value} if isinstance(value, dict) else value
     if not is_valid_by_schema(str(Kind.JUDGE), whole):
-        return f"{name} is not a judge: `evalstore validate {name}` says why"
+        command = shlex.join(["evalstore", "validate", "--as", "judge", str(program.root / path)])
+        return f"{name} is not a judge: `{command}` says why"
     names = {tag.name for tag in find_tags(value["template"])}
     unknown = names - {*BUILTIN_VARIABLES, *ours.get("variables", ())}
     if unknown:
