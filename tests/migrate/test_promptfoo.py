@@ -602,3 +602,10 @@ def test_a_schema_is_migrated_where_it_means_the_same_here(row: tuple[Any, str, 
     )
     graded = [grade_case(case, extraction.drafts, output) for output in (passing, failing) if output]
     assert graded == [(True, 1), (False, 0)][: len(graded)]
+
+
+def test_a_variable_is_filled_without_the_line_that_ends_it() -> None:
+    test = {"vars": {"w": "a\n"}, "assert": [{"type": "equals", "value": "{{ w }}"}]}
+    (case,) = read_config(json.dumps({"prompts": ["Say {{ w }}!"], "tests": [test]}), "c.json", {}).cases
+    assert case.rubric
+    assert (case.question["input"], case.rubric.value["checks"][0]["targets"]) == ("Say a!", ["a"])

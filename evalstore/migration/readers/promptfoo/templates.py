@@ -58,6 +58,8 @@ def _find_value(name: str, variables: Mapping[str, Any]) -> str:
     if first not in variables and (first in _GLOBALS or first.startswith("_")):
         raise UnsayableError(f"nobody can say here what {name} is")
     value: Any = variables.get(first)
+    if isinstance(value, str):
+        value = value.removesuffix("\n")  # as the program does, to a variable and nothing inside
     for step in rest:
         value = value.get(step) if isinstance(value, dict) else None
     if value is None:
