@@ -27,7 +27,7 @@ CONFIGS, SEED = 150, int(os.environ.get("EVALSTORE_SEED", "1"))
 
 TEXTS = [
     "", "a", "b", "ab", "a b", "A B", "Straße", "STRASSE", "1", "1.0", "0", "{}", '{"a":1}', '{"a":"x","b":[1]}', "[1,2]",
-    "null", " a ", "a\nb", "yes", "naïve", "a,b", '"a"', "one two three", "10:30", "é", "ΟΔΟΣ", "οδος", "😀", "a😀b",
+    "null", " a ", "a\nb", "a\n", "yes", "naïve", "a,b", '"a"', "one two three", "10:30", "é", "ΟΔΟΣ", "οδος", "😀", "a😀b",
 ]  # fmt: skip
 WORDS = [
     "a",
@@ -143,7 +143,7 @@ def draw_config(draw: random.Random, types: list[str]) -> dict[str, Any]:
 
 
 def compare(case: LegacyCase, drafts: Any, verdict: dict[str, Any]) -> str:
-    output = case.question.get("metadata", {}).get("vars", {}).get("out", "")
+    output = case.question.get("metadata", {}).get("vars", {}).get("out", "").removesuffix("\n")  # as the program
     if case.rubric is None:
         return "declared"
     if verdict["error"]:
