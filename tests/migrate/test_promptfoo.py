@@ -420,6 +420,48 @@ def test_a_prompt_of_factuality_is_filled_by_the_later_release_only() -> None:
     assert "leaves the places of its own prompt empty" in older.cases[0].reasons[0]
 
 
+# Criteria of g-eval, further keys, replies, and what both releases of the npm package make of them; None: nothing.
+LISTS: list[tuple[list[str], dict[str, Any], list[int | None], Any, Any]] = [
+    (["Kind"], {}, [8], (True, 0.8), (True, 0.8)),
+    (["Kind", "Calm"], {}, [9, 5], (True, 0.7), (True, 0.7)),
+    (["Kind", "Calm"], {"threshold": 0.75}, [9, 5], (False, 0.7), (False, 0.7)),
+    (["Kind", "Calm"], {"threshold": 0.4}, [None, 9], (False, 0), (True, 0.45)),
+    ([], {}, [], (False, 0), None),
+]
+
+
+@each(LISTS)
+def test_a_list_of_criteria_is_a_mean(row: tuple[list[str], dict[str, Any], list[int | None], Any, Any]) -> None:
+    criteria, keys, scores, newer, older = row
+    replies = [part for score in scores for part in (STEPS, "none" if score is None else write_grade(score))]
+    test = {"assert": [{"type": "g-eval", "value": criteria, **keys}]}
+    for release, expected in (("0.121", newer), ("0.118", older)):
+        extraction = read_config(json.dumps({"prompts": ["Say."], "tests": [test]}), "config.json", {}, release)
+        (case,) = extraction.cases
+        if expected is None:
+            assert case.rubric is None
+            continue
+        assert case.outcome is MigrationOutcome.MIGRATED
+        assert grade_case(case, extraction.drafts, "Oh", replies) == expected
+    members = {"assert": [{"type": "assert-set", "assert": test["assert"]}]}
+    (case,) = read_config(json.dumps({"prompts": ["Say."], "tests": [members]}), "config.json", {}).cases
+    assert (case.rubric is None) == bool(criteria)
+
+
+STEPS = '{"steps": ["Read."]}'
+
+
+def write_grade(score: int) -> str:
+    return json.dumps({"score": score, "reason": "So."})
+
+
+@pytest.mark.parametrize("type_", ["g-eval", "factuality", "model-graded-closedqa"])
+def test_a_judge_that_is_shown_the_prompt_stops_at_an_empty_one(type_: str) -> None:
+    tests = [{"vars": {"q": q}, "assert": [{"type": type_, "value": "Kind"}]} for q in ("", "Why?")]
+    cases = read_config(json.dumps({"prompts": ["{{ q }}"], "tests": tests}), "config.json", {}).cases
+    assert [case.outcome for case in cases] == [MigrationOutcome.REFUSED, MigrationOutcome.MIGRATED]
+
+
 # Code, an output that passes and one that fails in the npm package (0.118.0 and 0.121.20 alike); None: it stays code.
 CODES: list[tuple[str, str | None, str]] = [
     ("output.includes('yes')", "a yes", "Yes"),
@@ -501,6 +543,15 @@ TRANSFORMS: list[tuple[str, str, str]] = [
     (r"output.replace(/B/i, '')", "aBb", "ab"),
     ("output.replace('a', '').toLowerCase()", "aA", "a"),
     ("\n  return output\n    .trim();\n", " a", "a"),
+    (
+        "const said = output.replace(/<think>[\\s\\S]*?<\\/think>/g, '');\nreturn said.trim();",
+        "<think>a;\n</think> b",
+        "b",
+    ),
+    ("let a = output.trim()\n\nconst b = a.toLowerCase();\nreturn b", " A", "a"),
+    ("const a = output;\nconst a = a.trim();\nreturn a;", "no steps of a check do", ""),
+    ("const a = output.trim();\nreturn b;", "no steps of a check do", ""),
+    ("const a = output.trim(); return a;", "begins with const", ""),
     ("output.trim()\n", "several lines returns nothing", ""),
     ("return output.trim()", "begins with return", ""),
     ("output.replace(/a/g, 'b')", "no steps of a check do", ""),

@@ -18,7 +18,7 @@ from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.shared_data import SHARED
 
 VECTORS = SHARED / "vectors/promptfoo_vectors.json"
-PROMPTS = ["{{ q }}"]
+PROMPTS = ["Ask {{ q }}"]
 MEASURES = {"latencyMs": "latency_ms", "cost": "cost_usd"}
 # Vectors by kind: how many come out equal in pass and score, and how many are declared not to.
 COUNTED = {
@@ -34,7 +34,7 @@ COUNTED = {
     "ends-with": (0, 1),
     "equals": (52, 2),
     "factuality": (24, 0),
-    "g-eval": (6, 2),
+    "g-eval": (7, 1),
     "gleu": (0, 1),
     "guardrails": (0, 1),
     "human": (0, 1),

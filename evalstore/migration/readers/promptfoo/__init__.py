@@ -198,7 +198,7 @@ def _read_test(
     document = None if place.document is suite.legacy.document else place.document
     case = LegacyCase(place.pointer, place.raw, document=document)
     try:
-        grading = _grade_test(test, suite)
+        grading = _grade_test(test, suite, prompts)
     except StopError as stop:
         reasons = (_STOPS.format(stop),)
         return _TestResult(replace(case, outcome=MigrationOutcome.REFUSED, reasons=reasons))
@@ -237,18 +237,19 @@ def _is_within(pointer: Pointer, place: Pointer) -> bool:
     return pointer[: len(place)] == place
 
 
-def _grade_test(test: RunTest, suite: _ReleaseSuite) -> TestGrading:
+def _grade_test(test: RunTest, suite: _ReleaseSuite, prompts: PromptList) -> TestGrading:
     if test.find("assertScoringFunction") is not None:
         raise UnsayableError(_SCORED_BY_CODE)
     options = test.merge("options")
     if options.get("transformVars"):
         raise UnsayableError("its variables are made by transformVars when the program runs")
-    placed = _place_assertions(test, options, suite)
+    asks_nothing = bool(prompts.first) and not _fill_prompt(test, prompts)
+    placed = _place_assertions(test, options, suite, asks_nothing=asks_nothing)
     return grade_assertions(placed, suite.table.form, list(list_transforms(options)))
 
 
 def _place_assertions(
-    test: RunTest, options: Mapping[str, Any], suite: _ReleaseSuite
+    test: RunTest, options: Mapping[str, Any], suite: _ReleaseSuite, *, asks_nothing: bool
 ) -> list[PlacedAssertion]:
     """Return the assertions of a test, each with what its grading depends on."""
     own = test.parts[-1:]
@@ -266,6 +267,7 @@ def _place_assertions(
             suite.draft_judge,
             rubric_prompt=options.get("rubricPrompt"),
             scores_categories=bool(options.get("factuality")),
+            asks_nothing=asks_nothing,
             score_counts=read_threshold(test.find("threshold"), suite.release) is not None,
         )
         return PlacedAssertion(one.raw, part)
@@ -301,8 +303,7 @@ def _build_question(
     )
     pointer: Pointer = test.place.pointer
     label, remarks = suite.labels.claim_for_case(str(named), (*pointer, number))
-    prefix, suffix = (str(test.merge("options").get(key) or "") for key in ("prefix", "suffix"))
-    asked = fill_known(f"{prefix}{prompts.first}{suffix}", variables) if prompts.first else ""
+    asked = _fill_prompt(test, prompts)
     paths = [path for path, file in suite.companions.items() if file is test.place.document]
     description = test.find("description")
     question = {
@@ -322,6 +323,14 @@ def _build_question(
         *remarks,
         *said,
     )
+
+
+def _fill_prompt(test: RunTest, prompts: PromptList) -> str:
+    """Return what a test asks, with the variables that are sure; empty where nothing says it."""
+    if not prompts.first:
+        return ""
+    prefix, suffix = (str(test.merge("options").get(key) or "") for key in ("prefix", "suffix"))
+    return fill_known(f"{prefix}{prompts.first}{suffix}", test.variables)
 
 
 def _is_name(value: Any) -> bool:

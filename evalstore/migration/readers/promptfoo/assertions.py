@@ -14,6 +14,8 @@ from typing import Any
 from evalstore.documents import Document, OpaqueValue, Pointer, read_legacy_yaml
 from evalstore.errors import LoadError
 from evalstore.languages.patterns import compile_matcher, find_dialect_difference
+from evalstore.migration.artifact_names import make_check_ids
+from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.javascript.conditions import is_statement, read_condition
 from evalstore.migration.javascript.patterns import (
@@ -73,6 +75,15 @@ _LATER = frozenset(
 _MINUS_ZERO = "the program tells 0 from -0 in the JSON that it compares"
 _HIDDEN = "this release shows the judge the variable {} of the test in place of its own"
 _SCORES = "what options.factuality says that a category is worth is not taken over"
+_NO_QUESTION = "{} has an empty prompt"
+_MEAN = (
+    "the program adds up the scores of its criteria as doubles: a mean that is its threshold may be"
+    " below it there"
+)
+_NO_GRADE = "a criterion without a grade fails the list there, and here reaches its threshold of 0"
+_MEAN_IN_SET = (
+    "it is a mean over criteria within a set, and a rubric within another holds no third here"
+)
 _GATED = (
     "its threshold counts the score of a model whatever its verdict; here a verdict that"
     " fails counts 0"
@@ -100,6 +111,7 @@ class ProgramRelease:
     may_drop_defaults: bool
     underscores_are_digits: bool
     variables_hide: bool
+    failed_criteria_fail_all: bool
 
     def has_type(self, row: Mapping[str, Any]) -> bool:
         """Whether it has a type of assertion, whose row in the table this is."""
@@ -112,7 +124,8 @@ class AssertionPart:
 
     `rubric_prompt` is the prompt that its test gives to graders. `score_counts`: a threshold of its
     test, or of its set, reads its score. `scores_categories`: its test says what each category is
-    worth.
+    worth. `asks_nothing`: the prompt that its test gives to the model is empty.
+    `is_in_set`: it is a member of a set.
     """
 
     raw: Mapping[str, Any]
@@ -126,6 +139,8 @@ class AssertionPart:
     rubric_prompt: Any = None
     score_counts: bool = False
     scores_categories: bool = False
+    asks_nothing: bool = False
+    is_in_set: bool = False
 
     @property
     def type(self) -> str:
@@ -206,14 +221,14 @@ class AssertionReading:
     """The check that stands for an assertion, with what is lost.
 
     Without a check, `reason` says why. `is_partial` says that its score may be between 0 and 1;
-    `is_fixed`, that nothing turns it round.
+    `is_fixed`, that nothing turns it round. The check refers to its `drafts`.
     """
 
     check: Check | None = None
     losses: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     reason: str = ""
-    judge: ArtifactDraft | None = None
+    drafts: tuple[ArtifactDraft, ...] = ()
     is_partial: bool = False
     is_fixed: bool = False
 
@@ -496,13 +511,18 @@ def _read_judged(part: AssertionPart) -> AssertionReading:
             return AssertionReading(reason=f"the prompts of {part.type} are two")
         own, remarks = None, (_NOT_ITS_PROMPT.format(part.type),)
     value = "" if own and part.raw.get("value") is None else part.value
-    if not isinstance(value, str):
+    criteria = value if isinstance(value, list) and row.get("takes_lists") else [value]
+    if not all(isinstance(criterion, str) for criterion in criteria):
         return AssertionReading(reason=f"its value is {_describe(value)}, and no text to grade by")
     threshold = part.raw.get("threshold", row.get("threshold"))
     if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
         return AssertionReading(reason="its threshold is not a number from 0 to 1")
     if threshold is not None and part.is_turned and not part.ignores_not:
         return AssertionReading(reason="not- turns its threshold round, too, as no check here does")
+    if isinstance(value, list) and (part.is_in_set or not value):
+        return _read_unsaid_list(part)
+    if part.asks_nothing and row.get("shows_prompt"):
+        raise StopError(_NO_QUESTION.format(part.type))
     if threshold == 0 and "answers" in row:  # no score of a verdict that passes is below
         threshold = None
     is_rated = threshold is not None or part.score_counts
@@ -514,17 +534,53 @@ def _read_judged(part: AssertionPart) -> AssertionReading:
         answers = row["answers"]["rated" if is_rated else "judge"]
         prompt = read_chat_prompt(own, part.load)
         judge, variables = draft_own_prompt(prompt, judge, row, answers, part.variables)
-    check: Check = {
-        "kind": "llm_judge",
-        "judge_prompt_ref": judge.ref,
-        "variables": {"criterion": value, **variables},
-        **({} if threshold is None else {"threshold": threshold}),
-    }
-    hidden = sorted(set(row.get("shows", ())) & part.variables.keys())
+    bar = {} if threshold is None else {"threshold": threshold}
+    checks = [
+        {
+            "kind": "llm_judge",
+            "judge_prompt_ref": judge.ref,
+            "variables": {"criterion": criterion, **variables},
+        }
+        for criterion in criteria
+    ]
+    check: Check = {**checks[0], **bar}
+    drafts: tuple[ArtifactDraft, ...] = (judge,)
+    if isinstance(value, list):
+        mean = _draft_mean(checks, bar, part)
+        check, drafts = {"kind": "composite", "rubric_ref": mean.ref}, (judge, mean)
+        remarks += (_MEAN,) if value[1:] else ()
+    losses = _list_judge_losses(part)
+    if isinstance(value, list) and threshold == 0 and part.release.failed_criteria_fail_all:
+        losses.append(_NO_GRADE)
+    return AssertionReading(check, tuple(losses), remarks, drafts=drafts, is_partial=is_rated)
+
+
+def _list_judge_losses(part: AssertionPart) -> list[str]:
+    """Return what is lost of an assertion that a model grades, whatever its value."""
+    hidden = sorted(set(part.row.get("shows", ())) & part.variables.keys())
     losses = [_HIDDEN.format(name) for name in hidden if part.release.variables_hide]
-    losses += [_GATED] if part.score_counts and row.get("gated") else []
-    losses += [_SCORES] if part.scores_categories and "factuality" in part.type else []
-    return AssertionReading(check, tuple(losses), remarks, judge=judge, is_partial=is_rated)
+    losses += [_GATED] if part.score_counts and part.row.get("gated") else []
+    return losses + ([_SCORES] if part.scores_categories and "factuality" in part.type else [])
+
+
+def _read_unsaid_list(part: AssertionPart) -> AssertionReading:
+    """Read a list of criteria that is empty or in a set: one release fails an empty one."""
+    if part.raw["value"]:
+        return AssertionReading(reason=_MEAN_IN_SET)
+    if part.release.failed_criteria_fail_all:
+        return AssertionReading(dict(NEVER), is_fixed=True)
+    return AssertionReading(reason="its list of criteria is empty, and its score no number")
+
+
+def _draft_mean(checks: list[Check], bar: Mapping[str, Any], part: AssertionPart) -> ArtifactDraft:
+    """Return the rubric of the mean over several criteria, a check for each."""
+    errors = "fail" if part.release.failed_criteria_fail_all else "zero"
+    ids = make_check_ids([("criterion",)] * len(checks))
+    value = {
+        "checks": [{"id": id_, **check} for id_, check in zip(ids, checks, strict=True)],
+        "scoring": {"combine": "weighted_avg", **bar, "errors": errors},
+    }
+    return draft_rubric(value, part.type, part.pointer)
 
 
 def _describe(value: Any) -> str:

@@ -43,6 +43,13 @@ _FOUND = rf"(?:(?P<pattern>{REGEX})(?P<flags>[a-z]*)|(?P<text>{STRING}))"
 _REMOVE = rf"\.replace\(\s*{_FOUND}\s*,\s*(?:''|\"\")\s*\)"
 _CALL = re.compile(rf"\s*(?:(?P<plain>\.trim\(\)|\.toLowerCase\(\))|{_REMOVE})")
 _RETURN = re.compile(r"return\b[ \t]*(?![\s$])")
+# What begins a statement, which no expression begins with.
+_STATEMENT = re.compile(
+    r"(?:break|const|continue|do|for|if|let|switch|throw|try|var|while)\b(?!\$)"
+)
+# A line that names what comes of calls, and the line that returns it.
+_NAMED = re.compile(r"(?:const|let|var)\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*)(\..*)?", re.ASCII)
+_RETURNED = re.compile(r"return\s+([A-Za-z_]\w*)(\..*)?", re.ASCII)
 _PATH = re.compile(r"JSON\.parse\(output\)((?:\.[A-Za-z_]\w*|\[[0-9]{1,4}\])+)", re.ASCII)
 TRANSFORMS = ("transform", "postprocess")
 
@@ -162,7 +169,7 @@ def _add_assertion(
     grading.is_partial |= reading.is_partial
     grading.losses += [*reading.losses, *losses]
     grading.remarks += reading.remarks
-    grading.drafts += [reading.judge] if reading.judge else []
+    grading.drafts += reading.drafts
 
 
 def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[Any], list[str]]:
@@ -212,12 +219,32 @@ def _find_expression(code: str) -> str:
     `StopError` where that is mixed up.
     """
     text = code.strip().removesuffix(";").rstrip()
-    is_body, returned = "\n" in code, _RETURN.match(text)
+    is_body = "\n" in code
+    if not is_body and (word := _STATEMENT.match(text)):
+        raise StopError(f"a transform of one line is an expression, and begins with {word[0]}")
+    text = _join_lines(text) if is_body else text
+    returned = _RETURN.match(text)
     if is_body and not returned and (_read_calls(text) or _PATH.fullmatch(text)):
         raise StopError("a transform of several lines returns nothing")
     if returned and not is_body:
         raise StopError("a transform of one line is an expression, and begins with return")
     return text[returned.end() :] if returned else text
+
+
+def _join_lines(body: str) -> str:
+    """Return a body whose lines name what comes of calls as one `return`; any other as it is."""
+    lines = [line.strip().removesuffix(";").rstrip() for line in body.splitlines()]
+    *heads, last = filter(None, lines)
+    calls = {"output": "output"}
+    for line in heads:
+        named = _NAMED.fullmatch(line)
+        if named is None or named[1] in calls or named[2] not in calls:
+            return body
+        calls[named[1]] = f"{calls[named[2]]}{named[3] or ''}"
+    returned = _RETURNED.fullmatch(last)
+    if returned is None or returned[1] not in calls:
+        return body
+    return f"return {calls[returned[1]]}{returned[2] or ''}"
 
 
 def _read_removal(match: re.Match[str]) -> Any:
@@ -251,7 +278,7 @@ def _add_set(
         raise StopError("the assertions of a set are not a list")
     counts, own = one.part.score_counts, one.raw.get("threshold")
     counts = counts or read_threshold(own, one.part.release) is not None
-    part = replace(one.part, score_counts=counts)
+    part = replace(one.part, score_counts=counts, is_in_set=True)
     placed: list[PlacedAssertion] = []
     for index, raw in enumerate(members):
         pointer = (*one.pointer, "assert", index)
