@@ -266,8 +266,7 @@ def _restore_source(
     # give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
-    checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())]
-    pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
+    pins = dict.fromkeys(_list_judge_pins(rubrics.values(), load))
     prompts = collect_stored_prompts((load(parse_ref(pin)).value for pin in pins), table)
     legacy = LegacySource(
         document,
@@ -289,6 +288,17 @@ def _restore_source(
     values = {file: companions[path].value for file, path in others}
     texts = [ExportedFile(file, name, render_legacy(values[file], file)) for file in values]
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _list_judge_pins(rubrics: Iterable[Mapping[str, Any]], load: LoadArtifact) -> Iterator[str]:
+    """Yield the judges that rubrics ask, also those of the rubrics that are checks of theirs.
+
+    Composites are one level deep.
+    """
+    for check in chain.from_iterable(rubric.get("checks", ()) for rubric in rubrics):
+        inner = load(parse_ref(check["rubric_ref"])).value if "rubric_ref" in check else {}
+        asked = (check, *inner.get("checks", ()))
+        yield from (one["judge_prompt_ref"] for one in asked if "judge_prompt_ref" in one)
 
 
 def _needs_rubric(row: Mapping[str, Any], *, asks: bool) -> bool:

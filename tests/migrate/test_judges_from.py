@@ -362,6 +362,23 @@ const MADE = `{{criteria}} "steps" ${code}`;
 """
 
 
+@pytest.mark.parametrize("type_", ["assert-set", "g-eval"])
+def test_judges_of_a_rubric_within_another_are_given_back(type_: str, tmp_path: Path) -> None:
+    scripts = {"grading": SCRIPT, "index": TWO_PROMPTS}
+    for name, script in scripts.items():
+        path = tmp_path / f"p/src/prompts/{name}.js"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(script)
+    inner = {"assert": [ASKED]} if type_ == "assert-set" else {"value": ["Is kind", "Is calm"]}
+    config = CONFIG | {"tests": [{"vars": {"q": "kind"}, "assert": [{"type": type_, **inner}]}]}
+    source, store = tmp_path / "c.json", tmp_path / "store"
+    source.write_text(json.dumps(config))
+    report = migrate(source, into=store, dialect="0.121", judges_from=tmp_path / "p")
+    assert list_outcomes(report) == [MIGRATED]
+    (given,) = export(to="promptfoo", store=store).files
+    assert json.loads(given.text) == config
+
+
 @pytest.mark.parametrize("share", ["cases", "suite"])
 def test_a_prompt_that_is_asked_first_comes_with_the_other(share: str, tmp_path: Path) -> None:
     script, source, store = tmp_path / "p/src/prompts/index.js", tmp_path / "c.json", tmp_path / "store"
