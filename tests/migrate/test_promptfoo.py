@@ -448,6 +448,26 @@ def test_a_list_of_criteria_is_a_mean(row: tuple[list[str], dict[str, Any], list
     assert (case.rubric is None) == bool(criteria)
 
 
+def test_what_a_configuration_says_of_the_environment_is_filled() -> None:
+    """As promptfoo 0.121.20 does where the system says otherwise; 0.118.0 has the same lines of code."""
+    asserts = [
+        {"type": "contains", "value": f"{{{{ env.{name} }}}}", "metric": name}
+        for name in ("CITY", "N", "LATER", "PATH")
+    ]
+    config = {
+        "prompts": ["Where is {{ env.CITY }}?"],
+        "env": {"CITY": "Oslo", "N": 5, "LATER": "{{ env.X }}"},
+        "tests": [{"vars": {"q": "a"}, "assert": asserts}],
+    }
+    (case,) = read_config(json.dumps(config), "config.json", {}).cases
+    assert case.rubric
+    assert case.question["input"] == "Where is Oslo?"
+    assert [check["values"] for check in case.rubric.value["checks"]] == [["Oslo"], ["5"]]
+    config["tests"] = [{"vars": {"env": {"CITY": "Rome"}}, "assert": [{"type": "contains", "value": "a"}]}]
+    (case,) = read_config(json.dumps(config), "config.json", {}).cases
+    assert case.question["input"] == "Where is Rome?"
+
+
 STEPS = '{"steps": ["Read."]}'
 
 

@@ -40,7 +40,11 @@ from evalstore.migration.readers.promptfoo.grading import (
     read_threshold,
 )
 from evalstore.migration.readers.promptfoo.prompts import PromptList, find_prompts
-from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_known
+from evalstore.migration.readers.promptfoo.templates import (
+    UnsayableError,
+    fill_environment,
+    fill_known,
+)
 from evalstore.migration.remainder import BESIDE, encode_value
 from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
@@ -140,6 +144,7 @@ def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Release
     """Return a configuration with its tests, and notes on what is none."""
     value = legacy.document.value
     root = resolve_refs(value, value) if isinstance(value, dict) else {"tests": value}
+    root = fill_environment(root)
     suite = _ReleaseSuite(root, legacy, table, ProgramRelease(name, **table.form["releases"][name]))
     types, quotes = table.form["types"], suite.release.quotes
     files = legacy.list_companions

@@ -18,6 +18,8 @@ TEMPLATE = re.compile(r"\{[{%#]")
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _NESTED = 4  # variables within a variable that the program is sure to fill
 _MADE = ("file://", "package:", "exec:", "python:")  # how a variable names what makes its value
+_ENV_PLACE = re.compile(r"\{\{\s*env\.([A-Za-z_]\w*)\s*\}\}", re.ASCII)
+_FILLED_KEYS = ("prompts", "tests", "defaultTest", "scenarios")
 _GLOBALS = frozenset({"env", "range", "cycler", "joiner"})  # of the program's templates
 
 
@@ -51,6 +53,46 @@ def fill_known(text: str, variables: Mapping[str, Any]) -> str:
             return match[0]
 
     return PLACE.sub(fill, text)
+
+
+def fill_environment(root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a configuration with what its own `env` says, which hides that of the system.
+
+    Where a variable of a test is called `env`, nothing is filled.
+    """
+    env = root.get("env")
+    known = {
+        name: text
+        for name, item in (env.items() if isinstance(env, dict) else ())
+        if isinstance(item, str | int)
+        and not isinstance(item, bool)
+        and not TEMPLATE.search(text := write_value(item))
+    }
+    if not known or _has_key(root, ("vars", "env")):
+        return root
+    filled = {key: _fill_places(root[key], known) for key in _FILLED_KEYS if key in root}
+    return {**root, **filled}
+
+
+def _has_key(value: Any, path: tuple[str, str]) -> bool:
+    """Whether an object anywhere in a value has a key in the object of another."""
+    if isinstance(value, list):
+        return any(_has_key(item, path) for item in value)
+    if not isinstance(value, dict):
+        return False
+    inner = value.get(path[0])
+    is_here = isinstance(inner, dict) and path[1] in inner
+    return is_here or any(_has_key(item, path) for item in value.values())
+
+
+def _fill_places(value: Any, known: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_fill_places(item, known) for item in value]
+    if isinstance(value, dict):
+        return {key: _fill_places(item, known) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    return _ENV_PLACE.sub(lambda match: known.get(match[1], match[0]), value)
 
 
 def _find_value(name: str, variables: Mapping[str, Any]) -> str:
