@@ -134,3 +134,4 @@ def bumps(diff: Diff) -> list[tuple[Any, ...]]:
 def test_a_comparison_for_the_bump_alone_finds_the_same_bump(name: str) -> None:
     whole, bump = difference(name), difference(name, detail=Detail.BUMP)
     assert (bump.required_bump, bumps(bump)) == (whole.required_bump, bumps(whole))
+    assert difference(name, detail=Detail.LEVELS).required_bump == whole.required_bump
