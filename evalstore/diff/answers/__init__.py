@@ -1,1 +1,1 @@
-"""What checks can answer together to one output: by its text, by its traits, or freely."""
+"""What checks can answer together about one output: by its text, by its traits, or freely."""

@@ -1,12 +1,12 @@
-"""Lists what the checks of two rubrics can answer together, and what that gives to the score.
+"""Lists what the checks of two rubrics can answer together, and what that adds to the score.
 
-Texts that there are, judges free. Checks that are on both sides and count alike need not be looked
-at.
+An answer to a text is listed only if some text gets it; a judge may answer anything. A check that
+is on both sides and counts the same can be left out.
 
-An unchanged check answers alike on both sides, and so does one of which only the bar, the weight or
-the gate changed. What a check says of a text follows from the languages that the text is in; a
-combination of these that no text has is left out. A check that reads more than the text, or that no
-automaton stands for, answers whatever its kind can answer.
+An unchanged check answers the same on both sides. So does one of which only the threshold, the
+weight or `required` changed. What a check says about a text follows from the languages that contain
+the text; a combination of these that no text has is left out. A check that reads more than the
+text, or for which there is no automaton, answers whatever its kind can answer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _ORDER_MODES = frozenset({Combine.MIN, Combine.MAX, Combine.MEDIAN})
 
 States = tuple[RubricState, RubricState]
-# A variable, by its number: what always answers alike.
+# The number of a variable: all checks that always give the same answer are one variable.
 _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
@@ -54,18 +54,18 @@ TextScores = Mapping[int, TextScore]
 # The checks that are one variable.
 _Variables = Mapping[_Key, list[CheckState]]
 _ZERO = Fraction(0)
-# What some variables that do not follow from the text answer together: in each way an answer of
-# each, with the most visible characters of an output that they answer so.
+# How some variables that do not follow from the text answer together. Each way has one answer per
+# variable, and the most visible characters that an output with these answers can have.
 FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
-# The checks of one side, each with what grades a raw answer, and its variable.
+# The checks of one side, each with the function that grades its raw answer, and its variable.
 _Graders = Sequence[tuple[CheckState, Callable[[RawAnswer], CheckResult], _Key]]
 
 
 class JointAnswer(NamedTuple):
     """One way to answer: both sides' results in order, and a shortest text with these answers.
 
-    The text is None where a check errs on it. `free` are the raw answers of what does not follow
-    from the text.
+    The text is None if a check errs on it. `free` has the raw answers of the variables that do not
+    follow from the text.
     """
 
     old: tuple[CheckResult, ...]
@@ -75,10 +75,9 @@ class JointAnswer(NamedTuple):
 
 
 class TextWay(NamedTuple):
-    """What all checks of the text answer to some texts, the shortest of these, and a least length.
+    """What all checks of the text answer to some texts, and the shortest of these texts.
 
-    Each text has at least `visible` characters, blanks not counted. `text` is None where a check
-    errs.
+    Each text has at least `visible` characters that are not blank. `text` is None if a check errs.
     """
 
     text: str | None
@@ -87,9 +86,10 @@ class TextWay(NamedTuple):
 
 
 class KnownTexts(NamedTuple):
-    """What is known of texts: checks by their languages, and these by place in a complete table.
+    """What is known about texts: each check's languages, and a table of their combinations.
 
-    Of a check with another language nothing is known.
+    `places` says which column of `table` a language has. About a check with any other language,
+    nothing is known.
     """
 
     scores: TextScores
@@ -99,10 +99,10 @@ class KnownTexts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JointAnswers:
-    """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
+    """All ways to answer.
 
-    Of the text, the groups of `free_ways` know how long it is, and of each other nothing; `count`
-    is how many ways there are at most.
+    If `continuous`, some score can be anything in an interval, and the ways have only its corners.
+    The groups of `free_ways` depend on the length of the text, and not on each other.
     """
 
     states: States
@@ -110,7 +110,7 @@ class JointAnswers:
     numbers: VariableNumbers
     text_ways: tuple[TextWay, ...]
     free_ways: FreeWays
-    # Checks that have nothing to grade for the same outputs: those without a record of calls.
+    # Checks that have nothing to grade for the same outputs: those without recorded calls.
     missing_together: frozenset[_Key]
 
     @property
@@ -129,9 +129,9 @@ class JointAnswers:
                     yield answer
 
     def list_distinct(self) -> Iterator[JointAnswer]:
-        """Yield the ways to answer, one of those that differ only in which like check says what."""
+        """Yield the ways to answer, but only one of those that swap answers of equal checks."""
         graders = self._list_graders()
-        # A longer output is answered in fewer ways, and most texts are answered in all.
+        # A longer output can be answered in fewer ways; most texts are short enough for all.
         lengths = sorted({most for ways in self.free_ways.values() for most in ways.values()})
         list_free = cache(partial(self._list_free, graders))
         for text in self.text_ways:
@@ -158,7 +158,7 @@ class JointAnswers:
         return [*ways.values()]
 
     def _list_graders(self) -> tuple[_Graders, _Graders]:
-        # A check gives the same few raw answers, the very objects, again and again.
+        # A check gives the same few raw answers, as identical objects, again and again.
         sides: list[_Graders] = []
         for state in self.states:
             graders = [IdentityCache(check.grade_answer).find for check in state.checks]
@@ -169,7 +169,7 @@ class JointAnswers:
     def _build_answer(
         self, text: TextWay, free: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
     ) -> JointAnswer | None:
-        """Return what all checks answer; None where no output can be answered like that."""
+        """Return what all checks answer; None if no output can get these answers."""
         answers = {**text.answers, **free}
         reasons = [answers[key].unscored for key in self.missing_together]
         if len({reason is UnscoredReason.MISSING for reason in reasons}) > 1:
@@ -180,7 +180,7 @@ class JointAnswers:
     def _list_parts(
         self, answers: Mapping[_Key, RawAnswer], graders: tuple[_Graders, _Graders]
     ) -> Iterator[object]:
-        """Yield all that answers add to both results, and whether they are missing together."""
+        """Yield all that the answers add to both results, and whether they are missing together."""
         for side, checks in enumerate(graders):
             for check, grade, key in checks:
                 if key in answers:
@@ -199,7 +199,7 @@ class JointAnswers:
 def _select_fitting(
     ways: Mapping[tuple[RawAnswer, ...], int], visible: int
 ) -> list[tuple[RawAnswer, ...]]:
-    """Return the ways to answer an output with this many visible characters."""
+    """Return the ways in which an output with this many visible characters can be answered."""
     return [way for way, most in ways.items() if most >= visible]
 
 
@@ -209,17 +209,17 @@ def list_joint_answers(
     known: KnownTexts,
     load: ArtifactLoader | None,
 ) -> JointAnswers | None:
-    """Return what both rubrics can answer together; None where the ways are too many.
+    """Return what both rubrics can answer together; None if there are too many ways.
 
-    A check whose languages are not among the `known` ones is a free variable. `load` reads the
-    judges that are asked.
+    A check whose languages are not in `known` is a free variable. `load` reads the judges that the
+    rubrics ask.
     """
     checks = _list_variables(states, numbers)
     texts = dict(_iterate_text_scores(checks, known))
     free = {key: users for key, users in checks.items() if key not in texts}
     scores = _list_scores(free, states, numbers, load)
     free_ways = _list_free_ways(free, states, scores)
-    # A check that may err on a text may do so on any: which texts these are, no automaton says.
+    # No automaton says on which texts a check errs, so it may err on any of them.
     erring = [key for key in texts if checks[key][0].may_err]
     if len(known.table.texts) << len(erring) > PROOFS.ways:
         return None
@@ -235,7 +235,7 @@ def list_joint_answers(
 
 
 def _iterate_text_scores(checks: _Variables, known: KnownTexts) -> Iterator[tuple[_Key, TextScore]]:
-    """Yield the variables that follow from the text alone, if all their languages are searched."""
+    """Yield the variables that follow from the text alone, if all their languages are known."""
     for key, (check, *_) in checks.items():
         score = known.scores.get(id(check))
         if score and all(language in known.places for language in score.languages):
@@ -245,9 +245,9 @@ def _iterate_text_scores(checks: _Variables, known: KnownTexts) -> Iterator[tupl
 def _list_scores(
     free: _Variables, states: States, numbers: VariableNumbers, load: ArtifactLoader | None
 ) -> dict[_Key, Sequence[Fraction]]:
-    """Return the scores that each variable can have; none where they are any of an interval."""
+    """Return the scores that each variable can have; none if it can be any score of an interval."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in states)
-    # A judge that is asked on one side only is not read: any score of it is taken to be possible.
+    # A judge that is asked on one side only is not read: any score from it counts as possible.
     loads = {key: load if key in old & new else None for key in free}
     return {key: list_possible_scores(users[0], loads[key]) for key, users in free.items()}
 
@@ -275,15 +275,15 @@ def _list_groups(free: _Variables) -> FreeWays:
 
 
 def _needs_calls(check: CheckState) -> bool:
-    """Whether a check has nothing to grade exactly where no calls are recorded."""
+    """Whether a check has nothing to grade if, and only if, no calls are recorded."""
     return KINDS[check.kind].demands_calls and check.params["tools"] is not None
 
 
 def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
-    """Return a number for each check, by `id()`: the same for all that always answer alike.
+    """Return a number for each check, by `id()`; checks that always answer the same share one.
 
-    They do before they are turned round and held to a bar. Nothing is written out: literals can be
-    large.
+    Answers are compared before `negate` and the threshold apply. Parameters are compared as values,
+    and not as JSON, because they can be large.
     """
     numbers: VariableNumbers = {}
     firsts: list[CheckState] = []
@@ -298,29 +298,29 @@ def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
 
 
 def is_same_question(one: CheckState, other: CheckState) -> bool:
-    """Whether two checks always answer alike, before they are turned round and held to a bar."""
+    """Whether two checks always answer the same, before `negate` and the threshold apply."""
     if one.kind != other.kind or (one.may_miss, one.may_err) != (other.may_miss, other.may_err):
         return False
     if not is_same(one.params, other.params) and not is_same(*map(_simplify_params, (one, other))):
         return False
     if one.reads_threshold and one.threshold != other.threshold:
         return False
-    # A check of which `on` leaves nothing failed, whether it is turned round or not.
+    # A check fails if `on` leaves nothing to read, with or without `negate`.
     if one.reads_part and one.negate is not other.negate:
         return False
-    # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not
-    # tell it of 1 - score.
+    # The threshold of a rubric that was not found is unknown: whether its score passes says nothing
+    # about 1 - score.
     return one.negate is other.negate or None not in {one.bar, other.bar}
 
 
 def _simplify_params(check: CheckState) -> Params:
-    """Return parameters that answer alike: limits as they count, and no duplicates."""
+    """Return simpler parameters with the same answers: effective limits, and no duplicates."""
     kind, params = KINDS[check.kind], check.params
     simple = dict(params)
     for name, param in kind.params.items():
         if param.limit and not find_question_key(params[name]):
             simple[name] = param.limit.of(params)
-        # How long a list is may decide which outputs take too many steps.
+        # The length of a list may decide which outputs take too many steps.
         if param.is_set and param.items and not check.may_err:
             simple[name] = sorted({*params[name]})
     return kind.simplify(simple)
@@ -335,7 +335,7 @@ def _list_variables(states: States, numbers: VariableNumbers) -> _Variables:
 
 
 def read_text_scores(states: Iterable[RubricState]) -> TextScores:
-    """Return each check that is a function of the text: none that may have nothing to grade."""
+    """Return the checks that depend on the text alone, without those that may be missing."""
     checks = {id(check): check for state in states for check in state.checks if not check.may_miss}
     scores = {number: read_text_score(check) for number, check in checks.items()}
     return {number: score for number, score in scores.items() if score}
@@ -357,16 +357,16 @@ def _list_text_ways(
         ways[alike] = way._replace(visible=min(visible, way.visible))
     for way in ways.values():
         yield way
-        for lost in list(product((False, True), repeat=len(erring)))[1:]:
-            errors = {key: ERROR for key, one in zip(erring, lost, strict=True) if one}
+        for erred in list(product((False, True), repeat=len(erring)))[1:]:
+            errors = {key: ERROR for key, errs in zip(erring, erred, strict=True) if errs}
             yield way._replace(text=None, answers={**way.answers, **errors})
 
 
 def _make_answerer(
     score: TextScore, places: Mapping[RegexTree, int]
 ) -> Callable[[Membership], RawAnswer]:
-    """Return what a check answers to the texts of some languages; equal answers are one object."""
-    mine = [places[language] for language in score.languages]
+    """Return what maps a text's languages to the check's answer; equal answers are one object."""
+    own = [places[language] for language in score.languages]
     answers: dict[Fraction, RawAnswer] = {}
 
     @cache
@@ -374,7 +374,7 @@ def _make_answerer(
         computed = score.compute(found)
         return answers.setdefault(computed, RawAnswer(computed))
 
-    return lambda members: answer(tuple(members[place] for place in mine))
+    return lambda members: answer(tuple(members[place] for place in own))
 
 
 def _list_free_answers(
@@ -386,7 +386,7 @@ def _list_free_answers(
     check = users[0]
     raw = [RawAnswer(score) for score in scores] or list(_list_corners(users, states, free))
     if any(user.bar is None for user in users):
-        # A composite without a bar passes as its rubric does, whatever its score.
+        # A composite without a threshold passes if its rubric passes, whatever the score.
         raw = [one._replace(passes=passes) for one in raw for passes in (False, True)]
     yield from raw
     if check.may_miss:
@@ -396,16 +396,16 @@ def _list_free_answers(
 
 
 def _list_corners(users: list[CheckState], states: States, free: _Variables) -> Iterator[RawAnswer]:
-    """Yield the scores that stand for all of [0, 1].
+    """Yield the scores that are enough to try instead of all of [0, 1].
 
-    A rubric's score is linear in the scores while their order and the verdicts stay, so it is
-    largest, and smallest, in a corner of such a region: scores of 0, of 1, of the bars at which a
-    verdict changes, from both sides, and where scores are ranked those at which two of them change
-    places.
+    A rubric's score is linear in the scores of its checks as long as their order and their verdicts
+    stay the same. So it is largest, and smallest, in a corner of such a region. Corners are 0, 1,
+    and both sides of each threshold at which a verdict changes. If scores are ranked, the scores at
+    which two checks change places are corners too.
     """
     yield from (FAILED, PASSED)
-    # Where scores are ranked, a corner may lie at the bar of another check, or the rubric's score
-    # be that of a check.
+    # If scores are ranked, a corner may be at the threshold of another check, or the rubric's score
+    # may be that of a check.
     ranked = any(state.combine in _ORDER_MODES for state in states)
     sharing = [one for group in free.values() for one in group] if ranked else users
     moved = {state.threshold for state in states}
@@ -423,10 +423,10 @@ def _list_corners(users: list[CheckState], states: States, free: _Variables) -> 
 
 
 def _list_meeting_places(states: States) -> set[Fraction]:
-    """Return the scores between 0 and 1 at which one that may be any can equal another."""
+    """Return the scores between 0 and 1 at which a continuous score can equal another score."""
     checks = [check for state in states for check in state.checks]
     places = {score for check in checks for score in list_scores(check)}
-    # A score and 1 - itself, or two that are also compared with each other's rest, meet half way.
+    # With `negate`, a score is also compared with 1 - itself, and they are equal at one half.
     if len({check.negate for check in checks}) > 1:
         places |= {1 - score for score in places} | {Fraction(1, 2)}
     return places - {Fraction(0), Fraction(1)}
@@ -437,7 +437,7 @@ def _reads_verdicts(state: RubricState) -> bool:
 
 
 def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
-    """Return both sides without the checks that are on both and count alike, one for one."""
+    """Return both sides without the checks that are on both and count the same, one for one."""
     sides = [
         [(_identify_part(check, state, numbers), check) for check in state.checks] for state in pair
     ]
@@ -457,7 +457,7 @@ def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
 def _identify_part(
     check: CheckState, state: RubricState, numbers: VariableNumbers
 ) -> tuple[object, ...]:
-    """Return what the rubric reads of a check: its weight in an average, or that it is required."""
+    """Return all of a check that can affect the rubric's score or verdict."""
     bar = None if check.binary else check.threshold
     weight = check.weight if state.combine is Combine.WEIGHTED_AVG else None
     return (
@@ -470,7 +470,7 @@ def _identify_part(
 
 
 def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
-    """Return what some checks contribute: with it and the others' results the score is known."""
+    """Return what some checks contribute: this and the other checks' results give the score."""
     from evalstore.checks.evaluate import select_counted
 
     scoring = state.to_scoring()

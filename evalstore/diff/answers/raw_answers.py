@@ -1,4 +1,4 @@
-"""What a check answers before it is turned round and held against its bar."""
+"""What a check answers before `negate` and the threshold apply."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evalstore.model import UnscoredReason
 class RawAnswer(NamedTuple):
     """One answer of a check.
 
-    `side`: the score is a limit, reached from below (-1) or from above (1), so that it stands for
-    those beside it. `passes` is there where the verdict does not follow from the score.
+    With `side` -1 or 1, the answer means scores just below or just above `score`. `passes` is set
+    only if the verdict does not follow from the score.
     """
 
     score: Fraction | None

@@ -1,4 +1,4 @@
-"""What a comparison knows of the steps of `on`: when they find nothing, what they leave."""
+"""What a comparison knows about the steps of `on`: when they find nothing, and what they leave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalstore.documents import write_canonical
 
 Params = Mapping[str, Any]
 _MISSING = "missing"
-# The options of the steps that have some: their defaults, and the types that they may have.
+# The steps that have options: the defaults, and the type of each option.
 _OPTIONS: Mapping[str, tuple[Params, Mapping[str, type]]] = {
     "json_path": ({"type": "any"}, {"path": str, "type": str}),
     "remove": (
@@ -22,9 +22,9 @@ _OPTIONS: Mapping[str, tuple[Params, Mapping[str, type]]] = {
 
 
 def read_step_list(written: Any) -> list[Any] | None:
-    """Return the steps of `on` in one spelling, None without any.
+    """Return the steps of `on` in one spelling; None if there are none.
 
-    `ValueError` for what the schema refuses.
+    Raises `ValueError` for what the schema refuses.
     """
     if not isinstance(written, list):
         # A bad file has one error, of whatever type its values are.
@@ -48,41 +48,41 @@ def _spell_step(step: Step) -> Any:
     step.kind.prepare(options)
     if "flags" in options:
         options["flags"] = "".join(sorted(set(options["flags"])))
-    told = {name: value for name, value in options.items() if defaults.get(name) != value}
-    return {step.name: told[step.kind.short] if len(told) == 1 else told}
+    changed = {name: value for name, value in options.items() if defaults.get(name) != value}
+    return {step.name: changed[step.kind.short] if len(changed) == 1 else changed}
 
 
 def list_steps(params: Params) -> tuple[Step, ...]:
-    """Return the steps that a check applies first; none where it reads the whole output."""
+    """Return the steps that a check applies first; none if it reads the whole output."""
     return read_steps(params.get(STEPS_KEY) or ())
 
 
 def may_read_nothing(params: Params) -> bool:
-    """Whether the steps find nothing in some output."""
+    """Whether there are outputs in which the steps find nothing."""
     return any(step.kind.may_find_nothing for step in list_steps(params))
 
 
 def may_lack_part(params: Params) -> bool:
-    """Whether an output leaves the check unscored because the steps find nothing in it."""
+    """Whether some output leaves the check unscored because the steps find nothing in it."""
     return params.get(NOTHING_KEY) == _MISSING and may_read_nothing(params)
 
 
 def may_exceed_steps(params: Params) -> bool:
-    """Whether an output leaves the check unscored because it is beyond a limit of a step."""
+    """Whether some output leaves the check unscored because it exceeds a limit of a step."""
     return any(step.kind.may_err(step.options) for step in list_steps(params))
 
 
 def wrap_text(text: str, params: Params) -> str:
-    """Return an output of which the steps may leave this text."""
+    """Return an output from which the steps may leave exactly this text."""
     for step in reversed(list_steps(params)):
         text = step.kind.wrap(text, step.options)
     return text
 
 
 def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
-    """Yield outputs of which the steps may leave these texts, alone and with another.
+    """Yield outputs from which the steps may leave these texts, and one with nothing to find.
 
-    The second output has none of them.
+    Each text comes wrapped for the steps, and also unwrapped, with and without a line after it.
     """
     if not params.get(STEPS_KEY):
         yield from texts
@@ -96,14 +96,17 @@ def yield_wrapped(texts: Iterator[str], params: Params) -> Iterator[str]:
 
 
 def simplify_nothing(params: Params) -> Params:
-    """Return parameters that answer alike; `on_nothing` counts only if it can be read."""
+    """Return parameters with the same answers; `on_nothing` counts only if nothing may be found."""
     return params if may_read_nothing(params) else {**params, NOTHING_KEY: "fail"}
 
 
 def find_shortening(
     old: Sequence[Any] | None, new: Sequence[Any] | None
 ) -> tuple[Step, ...] | None:
-    """Return the steps that one list has after the other's, if each leaves a piece; else None."""
+    """Return the steps that the longer list adds at its end; else None.
+
+    It is None, too, if an added step leaves anything but a piece of what it reads.
+    """
     shorter, longer = sorted((old or (), new or ()), key=len)
     if list(longer[: len(shorter)]) != list(shorter):
         return None
@@ -112,9 +115,9 @@ def find_shortening(
 
 
 def read_outcome(value: Any) -> str:
-    """Return what becomes of a check where a step finds nothing.
+    """Return what becomes of a check if a step finds nothing: fail or missing.
 
-    `ValueError` for any other word.
+    Raises `ValueError` for anything else.
     """
     if value not in {"fail", _MISSING}:
         raise ValueError(f"{value!r} is not fail or missing")
@@ -125,5 +128,5 @@ TextYielder = Callable[[Params], Iterator[str]]
 
 
 def wrap_texts(sample_texts: TextYielder) -> TextYielder:
-    """Return a function that yields outputs for what the given one yields as texts to read."""
+    """Return a function that yields outputs from which the steps leave the given sample texts."""
     return lambda params: yield_wrapped(sample_texts(params), params)

@@ -1,4 +1,4 @@
-"""What checks of text share: a score by a text's languages, and the languages of phrases."""
+"""What checks of text share: a score from the languages of a text, and the languages of phrases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TextScore(NamedTuple):
-    """The score of a check, before `negate`, by whether a text is in each of its languages."""
+    """How the score of a check, before `negate`, follows from which languages contain a text."""
 
     languages: tuple[RegexTree, ...]
     compute: Callable[[Membership], Fraction]
@@ -29,7 +29,7 @@ def is_in_all(found: Membership) -> Fraction:
 
 
 def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree:
-    """Return the texts that hold any of these phrases, by default of all that the check lists."""
+    """Return the texts that contain any of these phrases; by default, all that the check lists."""
     listed = params["values"] if values is None else values
     return pattern_comparison.build_phrase_language(
         list(listed), case_sensitive=params["case_sensitive"]
@@ -37,7 +37,7 @@ def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree
 
 
 def simplify_phrases(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a check that needs one of its phrases, without phrases that contain another one."""
+    """Return the parameters without phrases that contain another phrase, if one match is enough."""
     values = params["values"]
     is_listed = isinstance(values, list) and len(values) <= min(COMPARED.items, PHRASE_LIMIT)
     if not is_listed or params.get("min_matches", 1) != 1:
@@ -51,7 +51,7 @@ def simplify_phrases(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_phrase_limit(params: Any) -> int | None:
-    """Return how many phrases a check has, if too many for a long text; else None."""
+    """Return how many phrases a check has if these are too many for a long text; else None."""
     count = len(params["values"])
     return count if count > PHRASE_LIMIT else None
 
@@ -59,7 +59,8 @@ def find_phrase_limit(params: Any) -> int | None:
 def is_monotone_in_pieces(phrases: Sequence[str], params: Any) -> bool:
     """Whether a phrase that is found in a piece of a text is found in the text.
 
-    The lower case of a sigma depends on the letters around it, which the piece may lack.
+    It may not be if case is ignored: the lower case of a sigma depends on the letters around it,
+    and a piece may lack them.
     """
     return bool(params["case_sensitive"]) or not any(
         sigma in phrase.lower() for phrase in phrases for sigma in "\u03c3\u03c2"

@@ -32,9 +32,9 @@ def read_text_score(check: CheckState) -> TextScore | None:
 
 
 def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> LanguageComparison:
-    """Return what the outputs that `new` passes are to those of `old`.
+    """Compare the set of outputs that `new` passes with the set that `old` passes.
 
-    Kinds that seek no text are undecided.
+    A kind that does not look for text is undecided.
     """
     question = SharedBudget(min(pattern_comparison.QUESTION_STEPS, budget.left))
     try:
@@ -44,7 +44,7 @@ def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> La
             pattern_comparison.LanguageRelation.UNDECIDED, why=str(error)
         )
     finally:
-        # What the last request asked for beyond the limit is not taken from the questions to come.
+        # `spent` is capped: a last request beyond the limit takes nothing from later questions.
         budget.spend(question.spent)
 
 
@@ -68,7 +68,7 @@ def _compare_outputs(
 
 
 def _find_limit(check: CheckState) -> object:
-    """Return what says on which outputs a check takes too many steps; None where it never does."""
+    """Return what decides on which outputs a check takes too many steps; None if it never does."""
     return KINDS[check.kind].step_limit(check.params)
 
 
@@ -83,7 +83,7 @@ def _build_language(check: CheckState) -> RegexTree:
 
 
 def _passes_text(check: CheckState, text: str) -> bool | None:
-    """Whether a check passes a text of which all is read."""
+    """Whether a check passes a text if it reads all of it; None if unscored."""
     from evalstore.checks import prepare_check
 
     whole = replace(check, params={**check.params, STEPS_KEY: None})

@@ -1,1 +1,1 @@
-"""Builds what is tried as a witness: texts, records of tool calls, and outputs of both."""
+"""Builds possible witnesses: texts, records of tool calls, and outputs made of both."""

@@ -1,4 +1,4 @@
-"""Builds records of tool calls that may move a rubric, from what its checks ask and ban."""
+"""Builds records of tool calls that may change a rubric's score, from what checks ask and ban."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def build_records(change: Change) -> list[Record]:
 
 
 def list_check_records(checks: list[CheckState]) -> list[Record]:
-    """Return records that these checks of calls tell apart.
+    """Return records to which these checks of calls may give different scores.
 
-    First what a check asks for together with a banned tool, then the shortest. There are none where
-    the tools are many.
+    Records that have everything a check asks for and a banned tool come first, then the shortest.
+    The list is empty if there are too many tools.
     """
     if not all(is_short(check.params["tools"], CANDIDATES.tools) for check in checks):
-        return []  # nobody would read it, and each record is written many times over
+        return []  # nobody would read such a record, and each one is written out many times
     calls, bans = _list_calls(checks), _list_banned_calls(checks)
     banned = [(*_complete_record(check), call) for check in checks for call in bans]
     variants = chain(
@@ -43,7 +43,7 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
     )
     built = chain(banned, sorted(variants, key=len))
     short = (record for record in built if len(record) <= CANDIDATES.record_length)
-    # One record may be built in many ways; its canonical JSON tells them apart.
+    # One record may be built in several ways; equal ones have equal canonical JSON.
     found = {write_canonical(list(record)): record for record in short}
     return list(found.values())[: CANDIDATES.records]
 
@@ -51,7 +51,7 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
     """Yield the record that meets all demands, variants of it, then short records.
 
-    The variants have a call less, a call more, or the calls in reverse.
+    A variant has one call less, more calls, or the calls in reverse.
     """
     complete = _complete_record(check)
     yield from ((), complete, complete[::-1])
@@ -74,7 +74,7 @@ def _complete_record(check: CheckState) -> Record:
 
 
 def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
-    """Return calls of banned tools, first of those that not all of these checks ban."""
+    """Return calls of banned tools; those that only some of the checks ban come first."""
     bans = [frozenset(check.params["forbidden"]) for check in checks]
     names = dict.fromkeys(name for check in checks for name in check.params["forbidden"])
     changed_first = sorted(names, key=lambda name: all(name in banned for banned in bans))
@@ -82,9 +82,9 @@ def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
 
 
 def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
-    """Yield records for two checks at once: the calls of one, with a tool's as the other asks.
+    """Yield records for two checks at once: the calls of one, with one tool as the other wants it.
 
-    There are as many of these as the other asks for, as many as it allows, and one more.
+    That tool is called as often as the other asks for, as often as it allows, and once more.
     """
     for one, other in permutations(checks, 2):
         for entry in other.params["tools"] or ():
@@ -96,7 +96,7 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
 
 
 def _merge_calls(tools: Iterable[Mapping[str, Any]], call: Call, count: int) -> Record:
-    """Return the calls of some tools; where one is the tool of `call`, that one `count` times."""
+    """Return the calls of some tools; `call` replaces those of its own tool, `count` times."""
     record: list[Call] = []
     for asked in tools:
         record += [call] * count if asked["name"] == call["name"] else [_make_call(asked)]

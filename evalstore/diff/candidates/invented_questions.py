@@ -1,4 +1,4 @@
-"""Invents questions that give the checks of a rubric what they read, and fills them in."""
+"""Invents questions with the keys that a rubric's checks read, and fills the checks from them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from evalstore.model.question_params import list_question_values
 
 Row = Mapping[str, Any]
 
-# What a question may say, the most telling first: several facts have shares between 0 and 1, two
-# tools an order.
+# What a question may say, the most useful first: with several facts, scores between 0 and 1 are
+# possible, and two tools have an order.
 _FACTS = tuple(
     [f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10)
 )
@@ -33,7 +33,7 @@ _BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
     ("expected_tools",): _TOOLS,
 }
 
-# The same for a parameter that a check takes from a key of its own.
+# The same for a parameter whose value is read from a key that the check names.
 _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
     "values": _FACTS,
     "facts": _FACTS,
@@ -53,9 +53,9 @@ _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
 
 
 def build_questions(change: Change) -> Iterator[tuple[Row, Change]]:
-    """Yield questions that give a rubric's checks what they read, each with its own change.
+    """Yield questions with the keys that a rubric's checks read, each with the change it leads to.
 
-    Of a key that the changed check reads, every possible value is tried; of any other, the first.
+    For a key that the changed check reads, every possible value is tried; for others, the first.
     """
     checks = [check for state in change.states for check in state.checks]
     options = {key: values for check in checks for key, values in _list_options(check).items()}
@@ -71,7 +71,7 @@ def build_questions(change: Change) -> Iterator[tuple[Row, Change]]:
 def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
     """Return what a question may say under each key that a check reads.
 
-    Nothing for a judge, whose score is assumed.
+    Nothing for a check that asks a judge, because its score is assumed.
     """
     if KINDS[check.kind].asks_judges(check.params):
         return {}
@@ -85,7 +85,7 @@ def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
 def _fill_states(
     states: tuple[RubricState, RubricState], row: Row
 ) -> tuple[RubricState, RubricState] | None:
-    """Return both rubrics for one question; None if two checks want two types of one key."""
+    """Return both rubrics for one question; None if a check cannot read a value from it."""
     try:
         return _fill_state(states[0], row), _fill_state(states[1], row)
     except UnreadableError:

@@ -1,4 +1,4 @@
-"""Assembles outputs for goals of two rubrics: a text and calls with the wanted answers."""
+"""Assembles outputs that get wanted answers from the checks of two rubrics: a text and calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JSON_STARTS = ("{", "[", '"')
 GradeScore = Callable[[CheckState, Output], Fraction | None]
 Fragments = Callable[[CheckState], Sequence[str]]
 _NOTHING: Any = object()
-# The one entry of all checks of calls.
+# All checks of calls share this entry.
 _CALLS = "calls"
 _Demands = list[tuple[CheckState, Fraction | None]]
 _Wanted = dict[str, _Demands]
@@ -31,9 +31,8 @@ _Wanted = dict[str, _Demands]
 class OutputAssembly:
     """Assembles outputs for goals of two rubrics.
 
-    `list_fragments` are texts that may change what one check says.
-
-    `expected` are outputs that tell the two forms of the check named `token` apart.
+    `list_fragments` returns texts that may change what a check says. `expected` are outputs to
+    which the old and the new form of the check `token` may give different scores.
     """
 
     states: tuple[RubricState, RubricState]
@@ -44,7 +43,7 @@ class OutputAssembly:
     _steps: int = 0
 
     def build_outputs(self, goal: AnswerGoal) -> Iterator[Output]:
-        """Yield outputs under which the checks answer as the goal says."""
+        """Yield outputs to which the checks answer what the goal says."""
         wanted = self._list_wanted(goal)
         calls = next(self._try_records(wanted.pop(_CALLS, [])), _NOTHING)
         if calls is _NOTHING:
@@ -55,7 +54,7 @@ class OutputAssembly:
             yield Output(text, calls)
 
     def _list_wanted(self, goal: AnswerGoal) -> _Wanted:
-        """Return what each check without a judge has to say; those of calls are one entry."""
+        """Return what each check without a judge must say; checks of calls share one entry."""
         wanted: _Wanted = {}
         for state, scores in zip(self.states, goal.scores, strict=True):
             for check in state.checks:
@@ -76,7 +75,7 @@ class OutputAssembly:
     def _extend(self, text: str, wanted: _Wanted, settled: Sequence[str]) -> Iterator[str]:
         """Yield texts that meet all demands.
 
-        Settled tokens are kept; others may be broken and repaired.
+        Demands of settled tokens stay met; others may be broken, and met again later.
         """
         token = next((token for token in wanted if not self._holds(wanted[token], text)), None)
         if token is None:
@@ -91,7 +90,7 @@ class OutputAssembly:
                 yield from self._extend(candidate, wanted, (*settled, token))
 
     def _list_longer(self, text: str, token: str, demands: _Demands) -> Iterator[str]:
-        """Yield the text with one more fragment; what tells the edit's sides apart comes first."""
+        """Yield the text with one more fragment; `expected` outputs come first."""
         yield text
         expected = self.expected if token == self.token else ()
         asked = chain.from_iterable(
@@ -107,7 +106,7 @@ class OutputAssembly:
 
 
 def _find_assembly_order(entry: tuple[str, _Demands]) -> int:
-    """Return where an entry comes: JSON before what can be around it, lengths last."""
+    """Return when an entry is handled: JSON before what can surround it, lengths last."""
     ((check, _), *_rest) = entry[1]
     return KINDS[check.kind].assembly_order
 
@@ -119,7 +118,7 @@ def _list_asked(
 
 
 def _compose(text: str, fragment: str) -> Iterator[str]:
-    """Yield a text and a fragment as one: one after the other, or one within the other's JSON."""
+    """Yield a text and a fragment combined: one inside the other's JSON, or one after the other."""
     if not text or not fragment:
         yield text or fragment
         return
@@ -129,7 +128,7 @@ def _compose(text: str, fragment: str) -> Iterator[str]:
 
 
 def _insert_text(holder: str, text: str) -> Iterator[str]:
-    """Yield the JSON of a text with another text in a string of its own, or behind one."""
+    """Yield the JSON in `holder` with `text` added, as a string or at the end of one."""
     if not holder.startswith(_JSON_STARTS):
         return
     try:
@@ -146,7 +145,7 @@ def _insert_text(holder: str, text: str) -> Iterator[str]:
 
 
 def _fill_length(text: str, check: CheckState) -> Iterator[str]:
-    """Yield the text filled up to a limit of length, to one character more, and to one less."""
+    """Yield the text padded to each limit of length, to one character more, and to one less."""
     for limit in (check.params.get("min_chars"), check.params.get("max_chars")):
         for length in () if limit is None else (limit, limit + 1, limit - 1):
             if (missing := length - len(text)) > 0:

@@ -1,4 +1,4 @@
-"""Builds records of numbers about an output that may move a rubric, from the limits on them."""
+"""Builds recorded numbers of an output that may change a rubric's score, from its limits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from evalstore.model.measures import NO_MEASURES, Measures
 
 
 def build_measures(change: Change) -> Iterator[Measures]:
-    """Yield numbers to try, one of them at a limit or beyond it; none unless the check has limits.
+    """Yield numbers to try, one of them at a limit or beyond it; none if the check has no limits.
 
-    Each record has all numbers that the check limits before or after the edit.
+    Each record has every number that the check limits before or after the edit.
     """
     limits: dict[str, list[Measures]] = {}
     for check in change.edited_checks:

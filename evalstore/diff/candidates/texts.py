@@ -1,4 +1,4 @@
-"""Builds texts that may move a rubric, from what its checks look for; grades none of them."""
+"""Builds texts that may change a rubric's score, from what its checks look for; grades nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN_TEXT = "An answer."
 def build_candidates(change: Change) -> Iterator[str]:
     """Yield texts to try: what the changed check looks for, with what others want or ban.
 
-    The shortest come first. A text of blanks comes last: it shows least.
+    The shortest come first. A blank text comes last because it shows the least.
     """
     checks = _group_checks(change)
     mine = checks.pop(change.token, [])
@@ -44,7 +44,7 @@ def build_candidates(change: Change) -> Iterator[str]:
         : CANDIDATES.texts
     ]
     yield from short
-    # Where an output has to be JSON, the same texts are tried as JSON strings.
+    # If an output has to be JSON, the same texts are tried as JSON strings.
     if any(
         check.params.get("format") == "json" for state in change.states for check in state.checks
     ):
@@ -54,9 +54,9 @@ def build_candidates(change: Change) -> Iterator[str]:
 
 
 def build_few_candidates(change: Change) -> Iterator[str]:
-    """Yield what most edits move: what the changed check looks for, with what others ask for.
+    """Yield a few texts that most edits affect: what the changed check and the others look for.
 
-    For a setting of the whole rubric, one text of each check.
+    For a setting of the whole rubric, yield one text for each check.
     """
     checks = _group_checks(change)
     if mine := checks.pop(change.token, []):
@@ -83,20 +83,20 @@ def _is_readable(text: str) -> bool:
 def order_texts(
     texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()
 ) -> list[str]:
-    """Return texts in the order of trying: by `rank`, the shortest first, blanks last.
+    """Return texts in the order to try them: by `rank`, then the shortest first, blanks last.
 
-    Before a blank text comes one that says as little, and looks like an output.
+    `PLAIN_TEXT` comes before blank ones: it says as little, but looks like an output.
     """
-    told = sorted(
+    visible = sorted(
         (text for text in dict.fromkeys(texts) if text.strip()),
         key=lambda text: (*rank(text), len(text)),
     )
     blanks = sorted({text for text in texts if not text.strip()}, key=len)
-    return [*told, *([PLAIN_TEXT] if blanks else []), *blanks]
+    return [*visible, *([PLAIN_TEXT] if blanks else []), *blanks]
 
 
 def _write_lines(text: str) -> str:
-    """Return JSON with a block of PHP in it: the lines of a text as strings, one a line."""
+    """Return a JSON array of a text's lines, one a line, so that a PHP block in it stays one."""
     lines = ",\n".join(map(write_canonical, text.split("\n")))
     return f"[{lines}]"
 
@@ -106,7 +106,7 @@ def _drop_long_texts(parts: list[str]) -> list[str]:
 
 
 def list_expected_outputs(change: Change) -> list[str]:
-    """Return what a decider expects to move, or what the diff of another artifact shows."""
+    """Return outputs that a decider expects to change, or that another artifact's diff shows."""
     if change.imported_diff:
         shown = (finding.witness for finding in change.imported_diff.findings)
         return [witness.output for witness in shown if isinstance(witness, Witness)]
@@ -118,19 +118,19 @@ def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
 
 
 def _list_own_json(mine: list[CheckState]) -> list[str]:
-    """Return JSON that the changed check wants, by itself and in a fence."""
+    """Return JSON that the changed check wants, bare and in a fence."""
     schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
     values = chain.from_iterable(map(_find_instances, schemas))
     return [output for value in values for output in list_json_outputs(value, "auto")]
 
 
 def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON that the changed check now takes differently, and all others take, or none."""
-    schemas, beside = _list_schemas(mine), _list_schemas(others)
-    if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
+    """Return JSON that only one side of the changed check takes, and all or no other checks."""
+    schemas, other_schemas = _list_schemas(mine), _list_schemas(others)
+    if not other_schemas or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
-    rests = (beside, [{"not": one} for one in beside])
+    rests = (other_schemas, [{"not": one} for one in other_schemas])
     joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in rests)
     found = map(_find_instances, map(write_canonical, joint))
     values = [value for instances in found for value in islice(instances, CANDIDATES.joint)]
@@ -139,9 +139,9 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
-    """Return JSON for the first check that reads it, unless that is the changed one.
+    """Return JSON for the first check that reads it; none if the changed check reads JSON.
 
-    For the changed check, `_list_joint_json` has it.
+    `_list_joint_json` covers that case.
     """
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine:
@@ -182,5 +182,5 @@ def _yield_sample_texts(check: CheckState) -> Iterator[str]:
 
 
 def list_fragments(check: CheckState) -> list[str]:
-    """Return texts that make a check pass or fail: what it looks for, and JSON by its schema."""
+    """Return texts that make a check pass or fail: what it looks for, and JSON for its schema."""
     return [*islice(_yield_sample_texts(check), CANDIDATES.parts), *_list_own_json([check])]
