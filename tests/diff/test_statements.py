@@ -170,7 +170,7 @@ SAID = {
         ],
     ),
     "weighed": (weigh(1, 1), weigh(1, 2), ['tone weighs "statement 1" 2 (was 1)']),
-    "rescaled": (weigh(1, 2), weigh(2, 4), ["tone weighs 2 statements otherwise: 1, 2 → 2, 4"]),
+    "rescaled": (weigh(1, 2), weigh(2, 4), ["tone gives 2 statements other weights: 1, 2 → 2, 4"]),
     "reworded and weighed": (
         [{"text": "names a cache tag", "weight": 1}, "is kind"],
         [{"text": "names a cache bin", "weight": 2}, "is kind"],

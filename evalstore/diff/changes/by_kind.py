@@ -1,4 +1,4 @@
-"""Finds the changes between two documents by their kind, or key by key if that fails."""
+"""Finds the changes between two documents by their kind, or key by key if a side is not valid."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def find_changes(
     load: ArtifactLoader | None,
     rule_set: int,
 ) -> Iterator[Change]:
-    """Yield the edits between two sides; `rows` are those that datasets keep in a file.
+    """Yield the edits between two sides; `rows` are those that datasets keep in a separate file.
 
-    `renames` are the declared names of questions, by the old one.
+    `renames` are declared renames of questions: from old id to new id.
     """
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
@@ -59,7 +59,7 @@ def find_changes(
     is_renamed = kind is not None and find_former_name(kind, new) == sides[0].name
     for change in changes:
         yield _rename(change) if is_renamed and change.new_pointer == ("id",) else change
-    # Beside another id the line that says so is no edit of its own.
+    # If the id changes too, the line `renamed_from` is part of that edit, and not one by itself.
     if is_same(old.get("id"), new.get("id")) and not is_same(
         old.get(RENAMED_FROM), new.get(RENAMED_FROM)
     ):
@@ -71,7 +71,7 @@ def find_changes(
 
 
 def _rename(change: Change) -> Change:
-    """Return the change of an id that is declared; that of a dataset has no rule of its own."""
+    """Return the change of an id with the proof that it is declared, and a rule for a dataset."""
     rule = "metadata-changed" if change.rule == "unclassified-change" else None
     return replace(change, proof=_RENAMED._replace(rule=rule))
 
@@ -80,11 +80,11 @@ def _find_rubric_edits(
     old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None
 ) -> Iterator[Change]:
     before = read_rubric_state(old)
-    # Most edits touch no check: what both sides have is read once.
+    # Most edits touch no check: then the checks and the scoring are read only once.
     is_scored_alike = all(is_same(old.get(key), new.get(key)) for key in ("checks", "scoring"))
     after = before if is_scored_alike else read_rubric_state(new)
-    # A side that its schema refuses has no meaning to compare: every key that differs is then
-    # unclassified, so major.
+    # A side that its schema refuses has no meaning that could be compared. Every key that differs
+    # is then unclassified, and so major.
     if before is None or after is None:
         yield from _find_plain_edits(old, new)
         return
@@ -99,7 +99,7 @@ def _find_rubric_edits(
 
     before, after = attach_composite_facts((before, after), load)
     after = pair_checks(before, after)
-    # Two spellings of one rubric are equal there; what is written differently is found in the
+    # The states of two spellings of one rubric are equal; the spelling itself is compared in the
     # mappings.
     yield from find_rubric_changes(before, after, load)
     yield from find_param_spellings(old, new, (before, after))
@@ -126,9 +126,9 @@ def _find_dataset_edits(
 def _insert_rows(
     values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield each dataset, with its rows where it names a file for them.
+    """Yield each dataset, with its rows if it names a file for them.
 
-    A row of both sides stays one object.
+    A row that is on both sides stays one object.
     """
     both = [] if rows is None else [[*side] for side in rows]
     common = (

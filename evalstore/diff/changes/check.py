@@ -28,7 +28,7 @@ _UNGRADED = "unscored, as the question gives it nothing"
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of a check's kind, parameters and extra keys.
 
-    Those of its threshold, weight and gate are elsewhere.
+    Edits of its threshold, its weight and `required` are found in `changes/rubric.py`.
     """
     check, goal = script.current[token], script.goal[token]
     if check is goal:
@@ -69,7 +69,7 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 
 def _change_presence(script: EditScript, token: str, edited: CheckState) -> Change:
-    """Return the edit by which a question gives a check something to grade, or nothing any more."""
+    """Return the edit after which a question gives a check something to grade, or nothing more."""
     sides = script.current[token], edited
     old, new = (_UNGRADED if is_empty_check(side.params) else "graded" for side in sides)
     words = {"lack": "", "old": old, "new": new}
@@ -87,9 +87,9 @@ def _change_presence(script: EditScript, token: str, edited: CheckState) -> Chan
 
 
 def _compare_parts(script: EditScript, change: Change) -> Change:
-    """Return an edit of a check of a part, decided for every text that `on` may leave.
+    """Return an edit of a check that reads a part, decided for every text that `on` may leave.
 
-    Of an edit of a check that reads the whole output, the product of all checks says more.
+    A check of the whole output is skipped: comparing all checks together says more about it.
     """
     is_decided = change.proof is not None or change.decision is not None
     if is_decided or not all(check.reads_part for check in change.checks):
@@ -114,8 +114,8 @@ def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[C
     if not param.reads_sources and _takes_value(check, goal, name):
         yield _change_source(script, name, set_param(check, name, goal.params[name]))
         return
-    # A parameter has a function that lists its edits, is a list whose items change one by one, or
-    # changes as a whole.
+    # A parameter has a function that finds its edits, or is a list whose items change one by one,
+    # or changes as a whole.
     if param.edits:
         yield from param.edits(script, token)
         return
@@ -129,12 +129,12 @@ def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[C
 
 
 def _takes_value(check: CheckState, goal: CheckState, name: str) -> bool:
-    """Whether a parameter comes from the question before or after."""
+    """Whether a parameter comes from the question, before the edit or after it."""
     return any(find_question_key(side.params[name]) for side in (check, goal))
 
 
 def _change_source(script: EditScript, name: str, edited: CheckState) -> Change:
-    """Return the edit of where a check takes a value from: the question, or its own file."""
+    """Return the edit of where a check takes a value from: the question, or the rubric's file."""
     old, new = script.current[edited.token].params[name], script.goal[edited.token].params[name]
     words = {"name": name, "old": describe_source(old), "new": describe_source(new)}
     return script.edit_check(
@@ -154,8 +154,7 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("unclassified-change", name, edited, old=old, new=new)
         return
-    # One phrase exchanged for another is one edit: taken apart it would be a stricter and a looser
-    # one.
+    # One phrase exchanged for another is one edit. As two, one would be stricter and one looser.
     one_for_one = len(more) == len(less) == 1 and more[0] not in old and less[0] not in new
     if one_for_one and param.rewording:
         edited = set_param(
@@ -168,8 +167,8 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
         )
     else:
         added, removed = param.items or ("unclassified-change", "unclassified-change")
-        # Added before removed: so a list that means the same after both is proved equal, whatever
-        # was exchanged.
+        # Items are added before others are removed, so that a list with the same meaning in the end
+        # is proved equal, whatever was exchanged.
         for item in more:
             edited = set_param(
                 script.current[token], name, [*script.current[token].params[name], item]

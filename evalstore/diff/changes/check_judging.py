@@ -1,4 +1,4 @@
-"""Finds the changes in how a check is judged: judges, weights, aggregate, variables, model."""
+"""Finds the changes in which judges a check asks: the members, their weights, the aggregate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalstore.documents import Pointer
 Edits = Iterator[Change]
 _SINGLE, _JURY = "judge_prompt_ref", "jury"
 _MEMBER_KEYS, _JURY_KEYS = frozenset({_SINGLE, "weight"}), frozenset({"members", "aggregate"})
-_SAME_JUDGES = {"asks": "asks the same judges, in another notation"}
+_SAME_JUDGES = {"asks": "asks the same judges, written differently"}
 
 Member = Mapping[str, Any]
 
@@ -38,12 +38,12 @@ class _PlacedMember(NamedTuple):
 
 
 def find_jury_changes(script: EditScript, token: str) -> Edits:
-    """Yield the edits of who judges a check; one judge is a jury of one."""
+    """Yield the edits of who judges a check; a single judge counts as a jury of one."""
     check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SINGLE, _JURY)):
         return
     panels = [read_jury(side.params) for side in (check, goal)]
-    # A jury that scoring would refuse, or one too large, is not taken apart.
+    # A jury that scoring would refuse, or a very large one, is compared as a whole.
     if any(panel is None or len(panel.members) > COMPARED.items for panel in panels):
         old, new = (
             {name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal)
@@ -86,8 +86,8 @@ class _JuryEdits:
             *self._edit_notes(old, new),
             *self._change_members(new),
         ]
-        # No edit is left where one judge becomes a jury of one, or back: that is one change of
-        # spelling.
+        # There is no edit if one judge becomes a jury of one, or the other way round. That is
+        # reported as a change of the aggregate.
         yield from edits or [self._edit_aggregate(new["aggregate"])]
         self.script.adopt_check(
             _replace_judges(self.script.current[self.goal.token], self.goal.params)
@@ -134,8 +134,8 @@ class _JuryEdits:
                 words=_SAME_JUDGES,
             )
             return
-        # The aggregate changes while there are fewer members: one judge gives the same score under
-        # each.
+        # The aggregate changes while there are fewer members: with one judge, all aggregates give
+        # the same score.
         if len(old_refs) < len(new_refs):
             yield from self._change_aggregation(new)
         known = [member.new for member in self.members]
@@ -145,7 +145,7 @@ class _JuryEdits:
         yield from self._reorder_members()
 
     def _change_aggregation(self, new: Member) -> Edits:
-        # Weights change under the aggregate that does not read them, if there is one.
+        # Weights change under an aggregate that does not read them, if either side has one.
         if self.aggregate not in WEIGHTED_AGGREGATES:
             yield from self._edit_weights(new["members"])
         if self.aggregate != new["aggregate"] and not self._adopt_if_equivalent(
@@ -174,7 +174,7 @@ class _JuryEdits:
         yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
 
     def _add_members(self, members: list[_PlacedMember]) -> Edits:
-        # Members are added before others are removed: a jury is never empty.
+        # Members are added before others are removed, so that the jury is never empty.
         for member in members:
             at = (None, self._locate_member(member)[1])
             yield self._edit_jury(
@@ -215,7 +215,7 @@ class _JuryEdits:
         )
 
     def _seat_members(self, members: tuple[_PlacedMember, ...], aggregate: str) -> CheckState:
-        """Return the current check with another jury, which becomes the current one."""
+        """Make another jury the current one, and return the current check with it."""
         self.members, self.aggregate = members, aggregate
         return _replace_judges(
             self.script.current[self.goal.token], _build_params(members, aggregate)
@@ -236,7 +236,7 @@ class _JuryEdits:
         return jury and find_aggregation_key(jury)
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
-        """Adopt without a change what makes no difference where one side has no jury."""
+        """Adopt a jury without a change, if one side has no jury and all scores stay equal."""
         written = self.start.params[_JURY] is not None and self.goal.params[_JURY] is not None
         if written or not self._is_equivalent(members, aggregate):
             return False
@@ -252,7 +252,7 @@ class _JuryEdits:
         return self._locate((key,), (key,))
 
     def _locate(self, old: Pointer, new: Pointer) -> Paths:
-        """Return where these parts of the two juries are; of one judge alone, where it is named."""
+        """Return where these parts of both juries are; for a single judge, where it is named."""
         sides = ((self.start, old), (self.goal, new))
         before, after = (
             (_SINGLE,) if side.params[_JURY] is None else (_JURY, *path) for side, path in sides
@@ -288,14 +288,17 @@ def _describe_member(member: _PlacedMember) -> dict[str, str]:
 
 
 def _adopt_weight(member: _PlacedMember, members: Sequence[Member]) -> _PlacedMember:
-    """Return a member with the weight that it has in the end; one that goes keeps its own."""
+    """Return a member with its new weight; a member that is removed keeps its old weight."""
     if member.new is None:
         return member
     return member._replace(entry={**member.entry, "weight": members[member.new]["weight"]})
 
 
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return new indices of members by old ones: by reference, by judge, or the last left."""
+    """Return new indices of members by old ones.
+
+    Members pair by reference, then by judge. If one on each side is left, these two pair as well.
+    """
     found = pair_items(old, new, eq, _has_same_judge)
     removed = sorted({*range(len(old))} - {*found})
     added = sorted({*range(len(new))} - {*found.values()})

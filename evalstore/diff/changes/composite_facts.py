@@ -1,4 +1,4 @@
-"""Reads what the rubric behind a composite's pin can score, and whether it may lack a score."""
+"""Reads which scores the rubric that a composite refers to can have, and if it may have none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.diff.rubric_state import CompositeFacts, RubricState
 def attach_composite_facts(
     states: Iterable[RubricState], load: ArtifactLoader | None
 ) -> list[RubricState]:
-    """Return rubrics whose composites know the rubric behind every exact pin of both sides."""
+    """Return the rubrics; their composites know what each exactly pinned rubric can score."""
     states = list(states)
     checks = chain.from_iterable(state.checks for state in states)
     refs = {check.params["rubric_ref"] for check in checks if check.grading.holds_rubric}
@@ -39,11 +39,11 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     inner = load_inner_rubric(ref, load)
     if inner is None or any(check.grading.holds_rubric for check in inner.checks):
         return None
-    if inner.needs_all:  # its verdict is not that of its score
+    if inner.needs_all:  # its verdict does not follow from its score
         return None
     is_sure = is_always_scored(inner)
-    # An engine that only comes close answers for no check in strict mode, and so for none that
-    # holds it.
+    # In strict mode, a check errs if the engine at hand is only an approximation, and then every
+    # composite with such a check errs too.
     is_portable = all(check.is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()
     return CompositeFacts(

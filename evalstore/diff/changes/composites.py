@@ -19,18 +19,18 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Combine, is_cosmetic, parse_ref
 
 _ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
-# The lowest of the lowest is the lowest of all, whatever is left out.
+# Nesting makes no difference under these modes: the lowest of the lowest is the lowest of all.
 _NESTED = LOWEST | HIGHEST
 
 
 def inline_composites(
     rubric: RubricState, other: RubricState, load: ArtifactLoader | None
 ) -> Iterator[Change]:
-    """Yield an edit for each composite whose checks `other` provably has in its place."""
+    """Yield an edit for each composite that `other` provably replaces by the composite's checks."""
     current = rubric
     composites = [check for check in rubric.checks if check.grading.holds_rubric]
     removed = [one for one in composites if not any(_is_kept(one, kept) for kept in other.checks)]
-    # Each edit starts at the result of the last: two composites may have been inlined at once.
+    # Several composites may have been inlined at once: each edit starts at the result of the last.
     for check in removed if load and len(removed) <= COMPARED.composites else ():
         inner = load_inner_rubric(str(check.params["rubric_ref"]), load)
         reason = explain_same_score(current, check, inner) if inner else None
@@ -62,8 +62,7 @@ def _is_kept(check: CheckState, other: CheckState) -> bool:
 def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
     """Return the rubric that a pin names.
 
-    None where it has extra keys, which something may read, and for one that nothing can be graded
-    with.
+    None if it has extra keys, which something may read, or if nothing can be graded with it.
     """
     from evalstore.lint import find_obstacles
 
@@ -85,7 +84,7 @@ def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | No
 def _match_inner_checks(
     check: CheckState, inner: RubricState, current: RubricState, other: RubricState
 ) -> list[CheckState]:
-    """Return the inner checks as `other` names them, with their shares; [] if one is missing."""
+    """Return the inner checks as `other` names them, with their weights; [] if one is missing."""
     free: dict[str, list[CheckState]] = {}
     for one in other.checks:
         free.setdefault(make_canonical_demand(one), []).append(one)
@@ -107,7 +106,7 @@ def _match_inner_checks(
             else twin.weight
         )
         token = f"{check.token}-{place}"
-        index = 1_000_000 * (check.index + 1) + place  # beyond that of any check in a file
+        index = 1_000_000 * (check.index + 1) + place  # greater than that of any check in a file
         found.append(replace(twin, token=token, index=index, weight=weight, is_required=False))
     return found
 
@@ -144,14 +143,14 @@ def _build_inlining(
 def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with its composite inlined; None if that is not sure."""
     mode = rubric.combine
-    report = check.is_required or any(one.is_required for one in inner.checks)
+    needs_check = check.is_required or any(one.is_required for one in inner.checks)
     deeper = any(one.grading.holds_rubric for one in inner.checks)
     if (
         mode is not inner.combine
         or rubric.needs_all
         or inner.needs_all
         or check.negate
-        or report
+        or needs_check
         or deeper
         or not _treats_unscored_alike(rubric, inner)
     ):
@@ -169,7 +168,7 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
 def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
     """Whether an unscored check has the same effect in both rubrics.
 
-    An average must not leave it out.
+    It has not if an average leaves it out.
     """
     if any(one.may_miss for one in inner.checks) and not _has_same_effect(
         rubric, (rubric.missing, inner.missing)
@@ -186,6 +185,6 @@ def _has_same_effect(rubric: RubricState, policies: tuple[str, str]) -> bool:
         return False
     if outer == "zero":
         return rubric.combine in _NESTED or rubric.combine is Combine.WEIGHTED_AVG
-    # Under the lowest, a check that cannot grade makes the inner rubric 0, and that makes the outer
-    # one 0 as well.
+    # If the lowest score counts, an unscored check makes the inner rubric 0, and that makes the
+    # outer one 0 as well.
     return rubric.combine in (LOWEST if outer == "fail" else _NESTED)

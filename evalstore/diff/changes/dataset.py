@@ -14,7 +14,7 @@ from evalstore.model.question_ids import list_noted_renames, match_renames
 from evalstore.text import count_noun
 
 Row = Mapping[str, Any]
-# The keys of a question that ask and that grade, in the order in which they are edited.
+# The keys of a question that say what is right, in the order in which they are edited.
 _REFERENCES = (
     "criteria",
     "context",
@@ -56,7 +56,7 @@ class QuestionSet:
 
 
 def read_question_set(value: Row) -> QuestionSet | None:
-    """Read a dataset's questions or rows; None when its schema would refuse them."""
+    """Read a dataset's questions or rows; None if its schema would refuse them."""
     where = "rows" if isinstance(value.get("rows"), list) else "questions"
     items, defaults = value.get(where, []), value.get("defaults", {})
     if where == "rows" and "questions" in value:
@@ -82,8 +82,8 @@ def find_question_changes(
     old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]
 ) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` has the new ids by old ones."""
-    # Declared renames are followed first: such a question may have other content as well. The
-    # others pair by content.
+    # Declared renames come first, because such a question may have other content as well. All
+    # other renamed questions are found by equal content.
     known = {**list_noted_renames(new.own.values()), **renames}
     matched = match_renames(known, old.own.__contains__, new.own.__contains__)
     renamed = {id_: matched[id_] for id_ in old.own if id_ in matched}
@@ -101,8 +101,8 @@ def find_question_changes(
             )
     for id_ in new.own:
         if id_ in old.own:
-            # What is one object was one line: only its defaults can differ, and they are compared
-            # by themselves.
+            # One object on both sides was one line of a file: only its defaults can differ, and
+            # `_find_default_changes` compares these.
             if old.own[id_] is not new.own[id_]:
                 yield from _find_row_changes(pairs, (id_, id_))
         elif id_ not in renamed.values():
@@ -129,7 +129,7 @@ def _match_equal_content(
 
 
 def _index_contents(side: QuestionSet, paired: set[str]) -> dict[str, str]:
-    """Return the questions that are not paired yet, by what they say."""
+    """Return the ids of questions that are not paired yet, by their content."""
     rest = [id_ for id_ in side.own if id_ not in paired]
     return {_canonicalise_content(side.fill_row(id_)): id_ for id_ in rest}
 
@@ -140,7 +140,7 @@ def _canonicalise_content(row: Row) -> str:
 
 @dataclass(slots=True)
 class _PairedQuestions:
-    """The questions of both sides, each pair made and compared once, whatever edits reach it."""
+    """The questions of both sides; each pair is built once, even if several edits concern it."""
 
     old: QuestionSet
     new: QuestionSet
@@ -177,13 +177,13 @@ def _find_key_rule(key: str) -> str:
 
 
 def _find_row_changes(pairs: _PairedQuestions, ids: tuple[str, str]) -> Iterator[Change]:
-    """Yield the edits of what a question itself says, and of its rubric and bundle."""
+    """Yield the edits of a question's own keys, and of its rubric and bundle, inherited or not."""
     old, new = pairs.old, pairs.new
     sides = old.own[ids[0]], new.own[ids[1]]
     places = old.find_place(ids[0]), new.find_place(ids[1])
     whole = find_key_changes(old.fill_row(ids[0]), new.fill_row(ids[1]))
     differ = find_key_changes(*sides)
-    # The keys that no schema knows are in any order, so they go by name; notes come last.
+    # Keys that no schema knows have no fixed order, so they are sorted by name; notes come last.
     for key in sorted(differ, key=lambda key: (_rank_key(key), key)):
         if key == "id" or (key in _INHERITED_RULES and key not in whole):
             continue

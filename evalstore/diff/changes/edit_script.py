@@ -1,4 +1,4 @@
-"""An edit script leads from one rubric to another, each edit judged alone."""
+"""An edit script leads from one rubric to another in single edits, and each is judged alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     pass
 
 
-# Paths from a check to a part of it, old and new; None where that is absent.
+# Paths from a check to a part of it, old and new; None if a side lacks the part.
 Paths = tuple[Pointer, Pointer]
 Ends = tuple[Pointer | None, Pointer | None]
 
@@ -28,7 +28,7 @@ Ends = tuple[Pointer | None, Pointer | None]
 class EditScript:
     """The rubric as edited so far (`current`), from `start` to `goal`; paired checks share a token.
 
-    All patterns that are compared on the way spend steps of one budget, and all schemas of another;
+    All comparisons of patterns share one budget of steps, and all comparisons of schemas another.
     `load` reads what a check refers to.
     """
 
@@ -45,7 +45,7 @@ class EditScript:
         self.current = self.start
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
-        """Make one edit of the rubric: return the change to `after`, now current."""
+        """Make one edit of the rubric: `after` becomes current; return the change to it."""
         # The invariant of the script: the `after` of one edit is the `before` of the next.
         before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
@@ -53,7 +53,7 @@ class EditScript:
     def edit_check(
         self, rule: str, name: str, edited: CheckState, *, at: Ends | None = None, **facts: Any
     ) -> Change:
-        """Make one edit of a check; `at` are the paths in its mappings, None for absent."""
+        """Make one edit of a check; `at` are the old and new path in it, None if absent."""
         old, new = at or ((name,), (name,))
         words: Mapping[str, str] = facts.pop("words", {})
         check, goal = self.current[edited.token], self.goal[edited.token]
@@ -89,7 +89,7 @@ class EditScript:
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
     def adopt_check(self, check: CheckState) -> None:
-        """Replace a check without a change: what still differs means nothing, as a set's order."""
+        """Replace a check without a change, where the rest has no meaning, like a set's order."""
         self.current = self.current.replace_check(check)
 
 
@@ -130,7 +130,7 @@ def build_key_change(
     sides: tuple[Mapping[str, Any], Mapping[str, Any]],
     at: tuple[Pointer, Pointer] = ((), ()),
 ) -> Change:
-    """Return the change of one key of two mappings at these places; a side may lack it."""
+    """Return the change of one key in two mappings at these places; one side may lack the key."""
     old, new = sides
     old_pointer, new_pointer = (
         (*place, key) if key in side else None for side, place in zip(sides, at, strict=True)

@@ -1,4 +1,4 @@
-"""Finds the edit of an artifact's examples: how many come, go, and expect something else."""
+"""Finds the edit of an artifact's examples, with the number added, removed or changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalstore.model.example import EXAMPLES, read_examples
 
 
 def find_example_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield the edit of the examples: how many come, go, and expect something else."""
+    """Yield the edit of the examples: how many are added, removed, or have another expectation."""
     if is_same(old.get(EXAMPLES), new.get(EXAMPLES)):
         return
     before, after = (

@@ -36,7 +36,7 @@ KEY_RULES = {
 
 _RETIRES = "retires"  # a day, which no executor reads
 
-_MORE = len(" and 99 more")
+_MORE = len(" and 99 more")  # the room that is kept for this ending of a message
 
 _LEVEL_KEYS = ("level_names", "level_scores")
 
@@ -58,7 +58,7 @@ def find_judge_changes(
 ) -> Iterator[Change]:
     """Yield the edits between two judges.
 
-    The rule set says which of them leave a validation stale.
+    The rule set decides which edits make a validation stale.
     """
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
     edits = [
@@ -91,7 +91,7 @@ def find_judge_changes(
 def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     differ = {key: sides for key, sides in find_key_changes(old, new).items() if key in KEY_RULES}
     if differ.keys() >= set(_LEVEL_KEYS):
-        # Names and scores of levels are one edit where both change.
+        # If the names and the scores of levels both change, that is one edit.
         levels = tuple({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
         differ = {key: sides for key, sides in differ.items() if key not in _LEVEL_KEYS}
         differ["level_names"] = levels[0], levels[1]
@@ -131,8 +131,8 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     measured = [
         {key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)
     ]
-    # Rates that were measured before an edit which may move scores do not hold for the judge as it
-    # is now.
+    # Rates that were measured before an edit that may change scores are not valid for the judge as
+    # it is now.
     moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
@@ -149,7 +149,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
 
 
 def _list_edits(edits: Sequence[str]) -> str:
-    """Return as many edits as a message has room for, at least one, and how many more."""
+    """Return as many edits as a message has room for, at least one, and how many more there are."""
     ends = accumulate(len(edit) + len(", ") for edit in edits)
     shown = sum(end <= SHORT_EXCERPT - _MORE for end in ends) or 1
     rest = len(edits) - shown

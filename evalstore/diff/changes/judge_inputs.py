@@ -40,7 +40,7 @@ def list_model_edits(
 
 
 def find_model_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits of what a check says of its judges' model, key by key."""
+    """Yield the edits of what a check says about its judges' model, key by key."""
     goal = script.goal[token].params["model"]
     for rule, key, old_value, new_value in list_model_edits(
         script.current[token].params["model"], goal
@@ -83,7 +83,7 @@ def _edit_entry(
 
 
 def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:
-    """Return what the template of a pinned judge reads; None where that is not certain."""
+    """Return the names that the template of a pinned judge reads; None if that is not certain."""
     try:
         found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:

@@ -28,7 +28,7 @@ _SINGLE_PARAM_RULES = {"flags": "regex-flags-changed", "mode": "regex-mode-chang
 
 _RULES = {STRICTER: "regex-pattern-narrowed", LOOSER: "regex-pattern-widened"}
 
-# By the relation, as `LanguageRelation` spells it.
+# The keys are the values of `LanguageRelation`.
 _DIRECTIONS = {
     "narrower": STRICTER,
     "wider": LOOSER,
@@ -48,8 +48,8 @@ def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
-    # All three parameters are one edit: three edits would compare intermediate rubrics that are in
-    # neither document.
+    # All three parameters are one edit. Three edits would compare rubrics that are in neither
+    # document.
     if changed:
         edited = replace(
             check, params={**check.params, **{name: goal.params[name] for name in _PARAMS}}
@@ -83,7 +83,7 @@ def _choose_rule(change: Change) -> str:
 
 
 def compare_kinds(script: EditScript, change: Change) -> Change:
-    """Return a change of kind with the comparison of passing outputs, where it is possible."""
+    """Return a change of kind, with a comparison of the outputs that pass if one is possible."""
     before, after = change.checks
     if not (before.binary and after.binary):
         return change
@@ -96,15 +96,15 @@ def compare_kinds(script: EditScript, change: Change) -> Change:
 
 
 def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
-    """Return a change with what a comparison of its two sets of outputs decides."""
+    """Return a change with what the comparison of its two sets of outputs decides."""
     if comparison.relation is pattern_comparison.LanguageRelation.EQUAL:
         return replace(change, proof=_EQUAL_LANGUAGES)
     params = change.checks[1].params
     texts = [text for text in (comparison.only_old, comparison.only_new) if text is not None]
     outputs = tuple(wrap_text(text, params) for text in texts)
     if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
-        # Modes are ordered by where a match may lie, so the direction is known without a
-        # comparison.
+        # A mode that allows more places for a match is looser, so the direction of a mode's change
+        # is known without a comparison.
         by = (
             Certainty.BY_DEFINITION
             if change.rule == _SINGLE_PARAM_RULES["mode"]
@@ -112,9 +112,9 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
         )
         return replace(change, decision=Decision(by, f"{UNDECIDED}{comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation.value]
-    # Whether `on` leaves one of the texts that differ is not known.
+    # It is not known whether `on` ever leaves one of the texts that differ.
     by = Certainty.ASSUMED if change.checks[1].reads_part else Certainty.PROVED
-    # The direction of a rule is that of the match: `classify` flips it for a negated check.
+    # A rule states the direction of the match; `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction
     return replace(
         change,

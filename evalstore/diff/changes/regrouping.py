@@ -1,4 +1,4 @@
-"""Finds a group of checks whose edits move the score one by one, and not together."""
+"""Finds a group of checks whose edits change the score one by one, but not together."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Tokens = tuple[str, ...]
 
 
 def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
-    """Yield the edit of at most one group of checks that move the score alone, but not together.
+    """Yield the edit of one group of checks whose edits change the score alone, but not together.
 
-    `new` has the tokens of `old` on the checks that pair.
+    Nothing is yielded if there is no such group. Paired checks of `old` and `new` share a token.
     """
     edited = _list_edited(old, new)
     if not 1 < len(edited) <= COMPARED.composite_checks or {*old.tokens} == {*new.tokens}:
@@ -41,9 +41,9 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
 def _choose_group(
     groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]
 ) -> _Tokens | None:
-    """Return the smallest group that moves only apart.
+    """Return the smallest group whose edits change the score alone, but not together.
 
-    Others that move the score alone, but not together with the group, join it.
+    Other checks for which this is true as well, in one group with it, are added to it.
     """
     moving = [tokens for tokens, effect in effects.items() if effect is None or effect.moves]
     movers = {tokens[0] for tokens in moving if len(tokens) == 1}
@@ -57,12 +57,12 @@ def _choose_group(
 def _mix_rubrics(old: RubricState, new: RubricState, tokens: Sequence[str]) -> RubricState:
     """Return the old rubric with these checks as the new one has them.
 
-    They keep their names, notes and places.
+    They keep their ids, notes and places.
     """
     kept = {token for token in old.tokens if token not in tokens or token in new.tokens}
     order = [token for token in new.tokens if token in kept or token in tokens]
-    # In the new order, so that no later edit has to move a check; unless that is an edit of its
-    # own.
+    # The new order is used, so that no later edit has to move a check, unless the checks that stay
+    # were reordered too: that is a separate edit.
     if [token for token in order if token in kept] != [
         token for token in old.tokens if token in {*order} & kept
     ]:
@@ -90,21 +90,24 @@ def _choose_side(
 
 
 def _list_edited(old: RubricState, new: RubricState) -> list[str]:
-    """Return the tokens of checks edited, added or removed on which nothing unknown depends."""
+    """Return the tokens of checks that were edited, added or removed.
+
+    Added and removed checks with extra keys that something may read are left out.
+    """
     paired = [token for token in old.tokens if token in new.tokens]
     edited = [
         token for token in paired if not is_same(list_demand(old[token]), list_demand(new[token]))
     ]
-    gone = [check for check in old.checks if check.token not in paired]
-    come = [check for check in new.checks if check.token not in paired]
+    removed = [check for check in old.checks if check.token not in paired]
+    added = [check for check in new.checks if check.token not in paired]
     return [
         *edited,
-        *(check.token for check in (*gone, *come) if all(map(is_cosmetic, check.extras))),
+        *(check.token for check in (*removed, *added) if all(map(is_cosmetic, check.extras))),
     ]
 
 
 def _list_groups(edited: Sequence[str]) -> Iterator[_Tokens]:
-    """Yield groups, the smallest first; all together where that is more."""
+    """Yield groups of limited size, the smallest first, and then the group of all."""
     for size in range(2, min(len(edited), COMPARED.composite_group) + 1):
         yield from combinations(edited, size)
     if len(edited) > COMPARED.composite_group:

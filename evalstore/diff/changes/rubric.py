@@ -1,22 +1,23 @@
-"""Finds the changes between two rubrics, in the order in which each can be judged by itself.
+"""Finds the changes between two rubrics, in an order in which each can be judged by itself.
 
 How one edited rubric becomes changes, and the changes findings:
 
     old: checks a (must_contain_any: yes) and b (regex: x), combine all_pass
     new: check a (must_contain_any: yes, ok), combine min
 
-1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is
-   `b`, `c1`.
+1. `pair_checks` pairs the two checks `a`, which share the token `c0`. No check of the new rubric
+   pairs with `b`, whose token is `c1`.
 2. The script starts at the old rubric. `_remove_checks` takes `c1` out, `_edit_checks` then adds
    the phrase to `c0`, and `_change_setting` sets the mode.
-3. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would
-   have named it.
+3. The script has arrived at the new rubric. Any difference still left would be reported as one
+   "unclassified-change".
 4. `separate_edit` takes each edit out of the script, as if it were the only one: the phrase is
-   added in the old rubric, with `b`. What all edits do follows from the script.
-5. `classify` judges each change by its own `before` and `after`: the first two are major and
-   looser, with the outputs `yes` and `okx` as witnesses. The mode moves nothing: of checks that are
-   0 or 1, both modes give the score. So it is proved, a patch, "scoring-combine-equivalent". The
-   rubric needs the highest level of the three: major.
+   added in the old rubric, which still has `b`. The effect of all edits together follows from the
+   script.
+5. `classify` judges each change by its own `before` and `after`. The first two are major and
+   looser, with the outputs `yes` and `okx` as witnesses. The mode changes no score: if all checks
+   are 0 or 1, both modes give the same. This is proved, so it is a patch,
+   "scoring-combine-equivalent". The rubric needs the highest level of the three: major.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ _NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
 def find_rubric_changes(
     old: RubricState, new: RubricState, load: ArtifactLoader | None = None
 ) -> Edits:
-    """Yield the edits from `old` to `new`, checks and scoring.
+    """Yield the edits of checks and scoring from `old` to `new`.
 
-    `new` has the tokens of `old` on the checks that pair. `load` reads what they refer to.
+    Paired checks share a token. `load` reads what the checks refer to.
     """
-    # Inlined composites come first and last: between them both sides have the same level of
-    # nesting.
+    # Composites that were inlined come first, checks that became a composite last. In between, both
+    # sides have the same level of nesting.
     apart = list(inline_composites(old, new, load))
     together = list(inline_composites(new, old, load))
     yield from apart
@@ -76,7 +77,7 @@ def find_rubric_changes(
 def _apply_stages(script: EditScript) -> Edits:
     for stage in _STAGES:
         yield from (separate_edit(change, script.start, script.goal) for change in stage(script))
-    # Fails closed: a difference that no stage found is one more change, and major.
+    # Fails closed: a difference that no stage found is one more change, and it is major.
     if not is_same(_list_facts(script.current), _list_facts(script.goal)):
         yield script.edit_rubric(
             "unclassified-change",
@@ -139,7 +140,7 @@ def _edit_checks(script: EditScript) -> Edits:
 
 
 def _edit_before_combine(script: EditScript) -> Edits:
-    # Where one of the two modes does not read a part, that part is changed under that mode.
+    # What one of the two modes does not read is changed under that mode.
     if script.current.combine is not Combine.WEIGHTED_AVG:
         yield from _change_weights(script)
     if script.current.combine not in VERDICT_MODES:
@@ -161,7 +162,7 @@ def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
 
 
 def _change_verdict(script: EditScript) -> Edits:
-    """Yield the edit of what decides the verdict, with the threshold that one side reads."""
+    """Yield the edit of what decides the verdict, with the threshold, which only one side reads."""
     old, new = script.current, script.goal
     if old.verdict is new.verdict:
         return
@@ -179,7 +180,7 @@ def _change_verdict(script: EditScript) -> Edits:
 
 def _word_verdict(rubric: RubricState) -> str:
     if rubric.needs_all:
-        return "every check that weighs passes"
+        return "every check with a weight passes"
     return f"its score is at least {convert_fraction(rubric.threshold)}"
 
 
@@ -190,11 +191,11 @@ def _edit_after_combine(script: EditScript) -> Edits:
 
 
 def _prove_rescaled(script: EditScript, after: tuple[CheckState, ...]) -> Proof | None:
-    """Prove that the weights of all checks that stay were multiplied by one positive number."""
+    """Return a proof if all weights of the current checks were multiplied by one number."""
     rubric = script.current
     old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
     factor = next(
-        (mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0)
+        (after_ / before for before, after_ in zip(old, new, strict=True) if before), Fraction(0)
     )
     is_read = rubric.combine is Combine.WEIGHTED_AVG and len(script.start.checks) > 1
     if not is_read or not factor or [weight * factor for weight in old] != new:
@@ -219,7 +220,7 @@ def _change_weights(script: EditScript) -> Edits:
     after = tuple(replace(check, weight=goals[check.token]) for check in checks)
     old = {check.id: convert_fraction(check.weight) for check in moved}
     new = {check.id: convert_fraction(weights[check.token]) for check in moved}
-    # Of one check it is the weight that changes, of several the mapping.
+    # For one check the change shows its weight, for several the mapping of weights.
     lone = next(iter(old)) if len(old) == 1 else None
     at: Pointer = ("scoring", "weights", *((lone,) if lone is not None else ()))
     yield script.edit_rubric(
@@ -261,19 +262,19 @@ def _choose_threshold_rule(check: CheckState, old: Any, new: Any) -> str:
 
 def _change_required(script: EditScript) -> Edits:
     for check in script.current.checks:
-        report = script.goal[check.token].is_required
-        if check.is_required is not report:
+        is_required = script.goal[check.token].is_required
+        if check.is_required is not is_required:
             yield script.edit_rubric(
                 "scoring-required-changed",
-                script.current.replace_check(replace(check, is_required=report)),
+                script.current.replace_check(replace(check, is_required=is_required)),
                 old=check.is_required,
-                new=report,
+                new=is_required,
                 old_pointer=_point_to_required(script.current, check.id)
                 if check.is_required
                 else None,
-                new_pointer=_point_to_required(script.goal, check.id) if report else None,
+                new_pointer=_point_to_required(script.goal, check.id) if is_required else None,
                 token=check.token,
-                words={"check": check.id, "gate": "becomes" if report else "is no longer"},
+                words={"check": check.id, "gate": "becomes" if is_required else "is no longer"},
             )
 
 
@@ -313,8 +314,8 @@ def _change_extras(script: EditScript) -> Edits:
     script.current = replace(script.current, extras=script.goal.extras)
 
 
-# Checks are removed first and added last. The combine mode changes in between: weights, thresholds
-# and required checks that one of its two modes ignores change under that mode.
+# Checks are removed first and added last. The combine mode changes in between: whatever one of the
+# two modes ignores (weights, thresholds, required checks) changes under that mode.
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _remove_checks,
     _rename_checks,

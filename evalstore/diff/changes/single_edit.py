@@ -1,4 +1,4 @@
-"""Takes one edit out of a script: what it does alone, whatever else was edited."""
+"""Takes one edit out of a script, to show what it does alone, whatever else was edited."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 def separate_edit(change: Change, old: RubricState, new: RubricState) -> Change:
     """Return an edit of a script as the only edit of the old rubric, or of the new one.
 
-    A check is added to the new rubric, whose other weights its own was chosen for. Any other edit
-    is made in the old rubric: after those of the same check, or those of scoring, that the script
-    made before it, as one may need another.
+    An added check is judged in the new rubric, because its weight was chosen for the other weights
+    there. Any other edit is made in the old rubric, after earlier edits of the same check, or of
+    scoring, because one may need another.
     """
-    # What the script itself proved is true of the edit wherever it is made.
+    # A proof by the script itself is true wherever the edit is made.
     if change.proof or change.before is change.after:
         return change
     made, token = change.states, change.token
@@ -35,14 +35,14 @@ def _list_asked(check: CheckState) -> tuple[object, ...]:
 
 
 def _settle(rubric: RubricState, scored: RubricState) -> RubricState:
-    """Return a rubric that scores its own checks as another one does."""
+    """Return a rubric with its own checks, and with the scoring of another one."""
     others = {check.token: check for check in scored.checks}
     checks = (_settle_check(one, others.get(one.token, one)) for one in rubric.checks)
     return replace(scored, checks=tuple(checks))
 
 
 def _settle_check(check: CheckState, scored: CheckState) -> CheckState:
-    # A threshold of another kind is none of this check's.
+    # The threshold of another kind of check has no meaning for this check.
     bar = scored.threshold if scored.kind == check.kind else check.threshold
     settled = bar, scored.weight, scored.is_required
     if settled == (check.threshold, check.weight, check.is_required):

@@ -1,4 +1,4 @@
-"""Finds edits of spelling alone: what is written otherwise and means the same."""
+"""Finds edits of spelling alone: what is written differently and means the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 
 
 def find_spelling_change(sides: Sides) -> Iterator[Change]:
-    """Yield the edit of a document that only its spelling changes, and so its digest."""
+    """Yield the edit of a document if only its spelling changed, and so its digest."""
     old, new = (side.content for side in sides)
     if not is_same(old, new):
         yield Change("spelling-changed", old, new, (), ())
@@ -29,7 +29,7 @@ def find_param_spellings(
 ) -> Iterator[Change]:
     """Yield the edits of parameters that are spelled differently and mean the same.
 
-    `states` are the rubrics that the mappings spell, with one token for checks that pair.
+    `states` are the rubrics that the mappings spell; paired checks share a token.
     """
     before = {check.token: check for check in states[0].checks}
     for goal in states[1].checks:

@@ -1,4 +1,4 @@
-"""Finds the changes of the statements that a check asks about: what a person did to them."""
+"""Finds the changes of the statements that a check asks about, as a person would describe them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ Edits = Iterator[Change]
 Statement = Mapping[str, Any]
 EACH = "each"
 _OWN_KEYS = frozenset({"text", "weight", "id"})
-# The share of a statement's words that two others have together when it was split into them.
+# A statement was split into two others if these have at least this share of its words.
 _COVERED = 0.8
-_SHOWN = Decision(Certainty.BY_DEFINITION, "its score is made of what the judges say of each")
+_SHOWN = Decision(
+    Certainty.BY_DEFINITION, "its score is computed from what the judges say about each"
+)
 _ASKED = Decision(Certainty.ASSUMED, "the judges read other words")
 
 
@@ -41,7 +43,7 @@ class _Placed(NamedTuple):
 
 
 def find_statement_changes(script: EditScript, token: str) -> Edits:
-    """Yield the edits of the statements of a check: literal ones one by one."""
+    """Yield the edits of a check's statements; those written in the check are edited one by one."""
     old, new = (side[token].params[EACH] for side in (script.current, script.goal))
     if isinstance(old, list) and isinstance(new, list):
         yield from _StatementEdits(script, token, old, new).find_changes()
@@ -52,21 +54,21 @@ def find_statement_changes(script: EditScript, token: str) -> Edits:
 
 
 def find_aggregate_change(script: EditScript, token: str) -> Edits:
-    """Yield the edit of how the scores of statements become one."""
+    """Yield the edit of how the scores of statements are combined."""
     old, new = (side[token].params["aggregate"] for side in (script.current, script.goal))
     edited = set_param(script.current[token], "aggregate", new)
-    words = {"asks": f"makes one score of its statements by {new} (was {old})"}
+    words = {"asks": f"combines the scores of its statements by {new} (was {old})"}
     yield script.edit_check(
         STATEMENTS_CHANGED, "aggregate", edited, old=old, new=new, words=words, decision=_SHOWN
     )
 
 
 def name_moves(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes of a rubric, with a word where a statement moves to another check."""
-    lost, won = _index_moves(changes, "old"), _index_moves(changes, "new")
+    """Return the changes of a rubric; they say where a statement moved to another check."""
+    removed, added = _index_moves(changes, "old"), _index_moves(changes, "new")
     named = list(changes)
-    for text, number in lost.items():
-        if (other := won.get(text)) is not None:
+    for text, number in removed.items():
+        if (other := added.get(text)) is not None:
             ends = changes[number].words["check"], changes[other].words["check"]
             for at, where in ((number, f"to {ends[1]}"), (other, f"from {ends[0]}")):
                 asks = changes[at].words["asks"]
@@ -75,7 +77,7 @@ def name_moves(changes: Sequence[Change]) -> list[Change]:
 
 
 def _index_moves(changes: Sequence[Change], side: str) -> dict[str, int]:
-    """Return the numbers of the changes of a whole statement of this side alone, by text."""
+    """Return the index of each change of a whole statement on this side alone, by its text."""
     moves: dict[str, int] = {}
     for number, change in enumerate(changes):
         is_listed = change.rule == STATEMENTS_CHANGED and change.name == EACH
@@ -85,7 +87,7 @@ def _index_moves(changes: Sequence[Change], side: str) -> dict[str, int]:
 
 
 def _has_only(change: Change, side: str) -> bool:
-    """Whether a change is of one whole statement, which is on this side alone."""
+    """Whether a change adds or removes one whole statement, which is on this side alone."""
     sides = {"old": change.old, "new": change.new}
     item = sides.pop(side)
     return isinstance(item, dict) and "text" in item and [*sides.values()] == [None]
@@ -172,7 +174,7 @@ class _StatementEdits:
             yield self._edit(tuple(after), asks, _SHOWN, old=old[0], new=new[0], at=at)
             return
         sides = " → ".join(", ".join(map(describe_value, side)) for side in (old, new))
-        asks = f"weighs {len(moved)} statements otherwise: {sides}"
+        asks = f"gives {len(moved)} statements other weights: {sides}"
         texts = [item.text for item in moved]
         before, now = (dict(zip(texts, side, strict=True)) for side in (old, new))
         yield self._edit(tuple(after), asks, _SHOWN, old=before, new=now, at=((EACH,), (EACH,)))
@@ -188,25 +190,25 @@ class _StatementEdits:
             yield self._edit(after, asks, _ASKED, old=item.text, new=text, at=at)
 
     def _exchange(self, old: Sequence[int], new: Sequence[int]) -> Change:
-        """Return the edit by which some statements become others in the first one's place."""
-        gone, come = [self.old[at] for at in old], [self.new[at] for at in new]
-        verb = "splits" if len(come) > 1 else "joins"
-        sides = [" and ".join(_quote(one["text"]) for one in side) for side in (gone, come)]
+        """Return the edit that replaces some statements by others, in place of the first one."""
+        before, now = [self.old[at] for at in old], [self.new[at] for at in new]
+        verb = "splits" if len(now) > 1 else "joins"
+        sides = [" and ".join(_quote(one["text"]) for one in side) for side in (before, now)]
         place = next(place for place, item in enumerate(self.items) if item.old == old[0])
         kept = [item for item in self.items if item.old not in old]
-        added = [_Placed(one, None, at) for one, at in zip(come, new, strict=True)]
+        added = [_Placed(one, None, at) for one, at in zip(now, new, strict=True)]
         after = (*kept[:place], *added, *kept[place:])
         return self._edit(
             after,
             f"{verb} {sides[0]} into {sides[1]}",
             _ASKED,
-            old=gone if len(gone) > 1 else gone[0],
-            new=come if len(come) > 1 else come[0],
+            old=before if len(before) > 1 else before[0],
+            new=now if len(now) > 1 else now[0],
             at=((EACH, old[0]), (EACH, new[0])),
         )
 
     def _add(self, known: set[int]) -> Edits:
-        # Statements are added before others are removed: a list is never empty.
+        # Statements are added before others are removed, so that the list is never empty.
         for at in range(len(self.new)):
             if at not in known:
                 one = _Placed(self.new[at], None, at)
@@ -225,7 +227,7 @@ class _StatementEdits:
                 yield self._edit(after, asks, _SHOWN, old=dict(one.entry), at=at)
 
     def _word_presence(self, one: _Placed, again: str, alone: str) -> str:
-        """Return in words that a statement comes or goes: again, if another says the same."""
+        """Say that a statement is added or removed: by `again` if another has the same text."""
         is_known = any(item.text == one.text for item in self.items)
         return (again if is_known else alone).replace("{}", _quote(one.text))
 
@@ -254,7 +256,7 @@ class _StatementEdits:
         return (*self.items[:place], item, *self.items[place + 1 :])
 
     def _set(self, items: tuple[_Placed, ...]) -> Any:
-        """Return the current check with other statements, which become the current ones."""
+        """Make other statements the current ones, and return the current check with them."""
         self.items = items
         check = self.script.current[self.token]
         return set_param(check, EACH, [dict(item.entry) for item in items])
@@ -285,12 +287,15 @@ def _pair_rest(
     old: Sequence[Statement],
     new: Sequence[Statement],
     known: Mapping[int, int],
-    gone: set[int],
-    come: set[int],
+    removed: set[int],
+    added: set[int],
 ) -> dict[int, int]:
-    """Return new indices by old ones of the rest: nearest in words, by name, then in order."""
-    left = [at for at in range(len(old)) if at not in known and at not in gone]
-    right = [at for at in range(len(new)) if at not in {*known.values()} and at not in come]
+    """Pair the statements still left, by similar words, by id, then in order.
+
+    Returns new indices by old ones.
+    """
+    left = [at for at in range(len(old)) if at not in known and at not in removed]
+    right = [at for at in range(len(new)) if at not in {*known.values()} and at not in added]
     pairs = _pair_near(old, new, left, right)
     for is_match in (_has_same_name, lambda *_: True):
         for one in (one for one in left if one not in pairs):
@@ -325,9 +330,9 @@ def _compare_texts(old: str, new: str) -> float:
 def _find_splits(
     old: Sequence[Statement], new: Sequence[Statement], known: Mapping[int, int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield statements that two new ones say together, with both.
+    """Yield each statement that two new ones together replace, with these two.
 
-    Each of them has words that the other lacks.
+    Each of the two has words that the other lacks.
     """
     left = [at for at in range(len(old)) if at not in known]
     free = [at for at in range(len(new)) if at not in {*known.values()}]
@@ -354,7 +359,7 @@ def _list_words(one: Statement) -> set[str]:
 
 
 def _find_moved(order: Sequence[_Placed]) -> _Placed | None:
-    """Return the only statement that moved, where all others are in their order."""
+    """Return the only statement that moved; None if several did."""
     for one in order:
         others = [item.old or 0 for item in order if item is not one]
         if others == sorted(others):
