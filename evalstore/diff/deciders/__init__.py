@@ -1,1 +1,1 @@
-"""What can be known of a change: proofs that it moves nothing, of judges and juries."""
+"""What can be proved about a change without any output: mostly, that it changes no score."""

@@ -1,4 +1,4 @@
-"""Judge rates: whether a new measurement of a judge is lower than chance explains."""
+"""Decides whether newly measured rates of a judge are lower than chance explains."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from evalstore.diff.change import Change, Proof
 from evalstore.model import parse_fraction
 
 _RATES = ("tpr", "tnr")
-_SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
+_SQUARED = Fraction("1.96") ** 2  # the quantile of the normal distribution for 95 %, squared
 
 
 def prove_rates_not_lower(change: Change) -> Proof | None:
-    """Show that no new rate of the judge is lower than chance explains.
+    """Prove that no new rate of the judge is lower than chance explains.
 
-    It is shown, too, where only the judge's noise is new.
+    This is proved, too, if only the judge's noise is new.
     """
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
     if _drop_noise(old) == _drop_noise(new):
@@ -53,9 +53,9 @@ def _are_close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
 
 
 def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
-    # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the
-    # rows only: then its interval is wider still, and this says "lower" too often rather than too
-    # seldom.
+    # Whether `other` is in Wilson's interval, squared so that no root is needed. A rate is measured
+    # on only a part of the rows, so its real interval is wider still, and this says "lower" too
+    # often rather than too seldom.
     return (measured - other) ** 2 * rows <= _SQUARED * other * (1 - other)
 
 

@@ -1,4 +1,4 @@
-"""Judges: edits that leave every prompt and score as it was, and the direction of levels."""
+"""Judges: edits that change no prompt and no score, and the direction of edited levels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def prove_judge_reads(change: Change) -> Proof | None:
 
 
 def prove_variable_unread(change: Change) -> Proof | None:
-    """Prove that the template reads none of the variables that come or go."""
+    """Prove that the template reads none of the variables that were added or removed."""
     if not all(isinstance(names, list) for names in (change.old, change.new)):
         return None
     read = [find_prompt_names(side) for side in _require_judges(change)]
@@ -62,7 +62,7 @@ def prove_variable_unread(change: Change) -> Proof | None:
 
 
 def prove_scale_equivalent(change: Change) -> Proof | None:
-    """Prove that both scales map a number to the same place, or that none is read."""
+    """Prove that both scales have the same ends, or that the judge uses no scale."""
     old, new = _read_judges(change)
     if old is None or new is None:
         return None
@@ -76,12 +76,12 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
 
 
 def _name_other_type(old: Judge, new: Judge, known: ScoreType) -> ScoreType:
-    """Return another score type of the two, under which this edit is made by itself."""
+    """Return the score type, of the two, that is not `known`."""
     return old.score_type if old.score_type is not known else new.score_type
 
 
 def prove_domain_unread(change: Change) -> Proof | None:
-    """Prove that no score hangs on a domain that a judge no longer claims."""
+    """Prove that no score depends on a domain that a judge no longer claims."""
     if not isinstance(change.old, list) or change.new is not None:
         return None
     return Proof("only people read the claim: no rubric and no question names a domain", Bump.MINOR)
@@ -107,11 +107,11 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
 
 
 def find_levels_direction(change: Change) -> Direction:
-    """Return which way the values of levels go that both sides have."""
+    """Return in which direction the values of the levels move; both sides have the same names."""
     old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):
         return EITHER
-    # A reply that names two levels is read where both have one value, and has no answer else.
+    # A reply that names two levels can be read only if both have the same value.
     if any((old[a] == old[b]) is not (new[a] == new[b]) for a, b in combinations(old, 2)):
         return EITHER
     rises = [new[name] > value for name, value in old.items() if new[name] != value]
@@ -127,14 +127,14 @@ def bound_level_shift(change: Change) -> Fraction | None:
 
 
 def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tuple[Fraction, ...]:
-    """Return every score that a check can have, or nothing where these are not known to be few.
+    """Return every score that a check can have; nothing if they are many, or not known.
 
-    One judge, asked once and not about each of some statements, that answers yes or no or by levels
-    has few.
+    They are few for a single judge that answers yes or no, or by levels, if it is asked once and
+    not about a list of statements.
     """
     if not check.grading.is_judgement or load is None or check.params["samples"] != 1:
         return list_scores(check)
-    # Where `on` leaves nothing the score is 0, whatever the judge may say.
+    # If `on` leaves nothing, the score is 0, which may be none of the judge's levels.
     if check.reads_part:
         return ()
     if not check.params["jury"] is check.params["each"] is None:
@@ -156,7 +156,7 @@ def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tupl
 def read_level_values(
     change: Change,
 ) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
-    """Return the value of each level, old and new; None without levels, or if unreadable."""
+    """Return the value of each level, old and new; None if a judge has no levels or is invalid."""
     old, new = _read_judges(change)
     if old is None or new is None or not old.score_type is new.score_type is ScoreType.LEVELS:
         return None, None
@@ -164,7 +164,7 @@ def read_level_values(
 
 
 def find_prompt_names(judge: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the names that the prompts of a judge show; None for one that cannot be read."""
+    """Return the names that the prompts of a judge show; None if a prompt cannot be read."""
     from evalstore.checks.template import list_shown_names
 
     template, first = _compile(judge.get("template")), judge.get("first")
@@ -192,17 +192,17 @@ def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
     if (compiled := _compile(template)) is None:
         return None
     rendered: list[tuple[str, str]] = []
-    for part, what in compiled.parts:
-        # A comment splits a text in two.
+    for part, content in compiled.parts:
+        # A comment splits a text in two: join them again.
         joins = rendered and part == rendered[-1][0] == _TEXT
         rendered[-1:] = (
-            [(part, rendered[-1][1] + what)] if joins else [*rendered[-1:], (part, what)]
+            [(part, rendered[-1][1] + content)] if joins else [*rendered[-1:], (part, content)]
         )
     return rendered
 
 
 def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
-    """Return how a pattern is read, with groups; None if two engines could differ on it."""
+    """Return a pattern's parsed form, with groups; None if two engines could differ on it."""
     from evalstore.checks.reply_patterns import find_pattern_problem
 
     if (
@@ -222,7 +222,7 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
         build_pattern_language(Expression(pattern, "", "search"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # `re` has no public function for it.
+            # `re` has no public function that parses a pattern.
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001
     except (UndecidedError, re.error, RecursionError, OverflowError):
         return None
@@ -241,7 +241,7 @@ def _read_judges(change: Change) -> tuple[Judge | None, Judge | None]:
 
 
 def read_judge_value(value: Mapping[str, Any]) -> Judge | None:
-    """Return a judge; None for what its schema refuses."""
+    """Return a judge; None if its schema refuses the value."""
     try:
         return read_judge(value)
     except _MISFITS:

@@ -1,21 +1,19 @@
-"""Juries as values: which say the same about every output, and which says more, or less.
+"""Decides which juries give every output the same score, and which can only score higher or lower.
 
-An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, ben: 2, carl: 2}, by
+An example: the jury {anna: 2, ben: 1, carl: 1} becomes {anna: 3, ben: 2, carl: 2}. Both decide by
 majority.
 
-1. `read_jury` makes a `Jury` of each side: members with exact weights, the aggregate, and how many
-   calls it takes.
-2. `find_aggregation_key` says what a jury makes of its judges' scores, as a value. By majority that
-   is who judges, and `_find_winning_groups`: the groups that hold more than half of the weight.
-   Before, they are {anna, ben},
-   {anna, carl} and all three; {ben, carl} holds 2 of 4, which is not more than half. After, {ben,
-   carl} holds 4 of 7.
-3. The keys differ, so `prove_jury_equivalent` proves nothing. To {anna: 5, ben: 3, carl: 2}, where
-   ben and carl hold
-   5 of 10, the keys would be equal: no output could tell the two juries apart, and the edit were a
-   patch.
+1. `read_jury` reads each side as a `Jury`: its members with exact weights, its aggregate, and how
+   many calls it makes.
+2. `find_aggregation_key` describes, as a value, how a jury's score follows from its judges' scores.
+   For a majority, the value is who judges, and which groups have more than half of the weight
+   (`_find_winning_groups`). Before, these groups are {anna, ben}, {anna, carl} and all three;
+   {ben, carl} has 2 of 4, which is not more than half. After, {ben, carl} has 4 of 7, and wins too.
+3. The keys differ, so `prove_jury_equivalent` proves nothing. Had the jury become {anna: 5, ben: 3,
+   carl: 2}, where ben and carl have 5 of 10, the keys would be equal. The two juries would give
+   every output the same score, and the edit would be a patch.
 4. `find_jury_weights_direction` compares the groups: every group that won still wins, and one more
-   does. So more outputs pass, and no fewer: the edit is looser.
+   does. So the same outputs pass and perhaps more: the edit is looser.
 """
 
 from __future__ import annotations
@@ -46,18 +44,18 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.model import parse_fraction
 from evalstore.model.question_params import find_question_key
 
-# How the scores of one judge alone are joined, too.
+# How the scores are combined if a check asks one judge and names no jury.
 SINGLE_JUDGE_AGGREGATE = "mean"
 _TWO = 2
 _ONE_MORE = {"min": STRICTER, "max": LOOSER}
-# Every pair (lower, higher) of aggregates that holds for any scores and weights.
+# Pairs of aggregates: whatever the scores and weights, the first is never higher than the second.
 _ORDERED = frozenset(
     {("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")}
 )
 
 
 class Jury(NamedTuple):
-    """Who judges: (reference, weight) of each member, how scores are joined, how often asked."""
+    """Who judges: (reference, weight) of each member, how scores are combined, and all calls."""
 
     members: tuple[tuple[str, Fraction], ...]
     aggregate: str
@@ -65,7 +63,7 @@ class Jury(NamedTuple):
 
     @property
     def weight_by_judge(self) -> dict[str, Fraction]:
-        """The weight of each judge; asked the same twice, it gives one reply."""
+        """The total weight of each judge: one that is listed twice is asked once."""
         weights: dict[str, Fraction] = {}
         for ref, weight in self.members:
             weights[ref] = weights.get(ref, Fraction(0)) + weight
@@ -73,7 +71,7 @@ class Jury(NamedTuple):
 
     @property
     def is_unscorable(self) -> bool:
-        """Whether no reply can make a score: too many calls, or no weight."""
+        """Whether there can never be a score: too many calls, or no weight."""
         from evalstore.checks.judges import CALL_LIMIT
         from evalstore.checks.votes import WEIGHTED_AGGREGATES
 
@@ -83,7 +81,7 @@ class Jury(NamedTuple):
 
 
 def read_jury(params: Mapping[str, Any]) -> Jury | None:
-    """Return who judges an llm_judge check; None where it names a judge and a jury, or neither."""
+    """Return who judges an llm_judge check; None if it names a judge and a jury, or neither."""
     ref, jury = params["judge_prompt_ref"], params["jury"]
     if (ref is None) is (jury is None):
         return None
@@ -98,19 +96,19 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
 
 
 def prove_jury_equivalent(change: Change) -> Proof | None:
-    """Prove that both panels ask the same judges, and make the same score of what they say."""
+    """Prove that both juries ask the same judges and combine their scores the same way."""
     before, after = _read_juries(change)
     key = find_aggregation_key(before)
     if key is None or key != find_aggregation_key(after):
         return None
-    # A question may have so many statements that the larger of two panels is asked too often.
+    # A question may have so many statements that the larger jury would need too many calls.
     if before.calls != after.calls and find_question_key(change.checks[1].params["each"]):
         return None
     return Proof(_explain_equivalence(before, after))
 
 
 def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
-    """Return what a jury makes of its judges' scores, as a value; None if they make no score.
+    """Return a value that says how a jury combines its judges' scores; None if it cannot score.
 
     Two juries with equal keys give every output the same score.
     """
@@ -126,13 +124,13 @@ def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
     if aggregate == "median":
         return aggregate, sorted(ref for ref, _ in jury.members)
     groups = _find_winning_groups(*weights.items()) if aggregate == "majority" else None
-    # Too many judges for groups: equal shares are enough for equal scores, if not the only way to
-    # them.
+    # With too many judges for groups, compare shares: equal shares give equal scores, though other
+    # shares may do so too.
     return aggregate, normalize_weights(weights) if groups is None else (set(weights), groups)
 
 
 def find_aggregate_direction(change: Change) -> Direction:
-    """Return whether another way of joining can only raise, or only lower, what the jury says."""
+    """Return whether another aggregate can only raise, or only lower, the jury's score."""
     before, after = _read_juries(change)
     if before.is_unscorable or after.is_unscorable:
         return EITHER
@@ -141,21 +139,21 @@ def find_aggregate_direction(change: Change) -> Direction:
 
 
 def find_added_judge_direction(change: Change) -> Direction:
-    """Return what one more judge does, or one less, whatever it says or fails to say."""
+    """Return the direction of one more judge, or one less, whether or not it can be read."""
     juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
-    # A statement that is not applicable to one more judge leaves the sum.
+    # If one more judge says that a statement is not applicable, the statement leaves the sum.
     if any(jury.is_unscorable for jury in juries) or _has_statements(check):
         return EITHER
     is_added = len(juries[1].members) > len(juries[0].members)
     direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
-    # The rubric's direction: of the score that is turned round with the check, and of an error,
-    # which is not.
+    # Both are directions of the rubric: `negate` turns that of the score round, but not that of an
+    # error.
     total = join_directions(turn_direction(direction, check), direct_ungraded(check, rubric))
     return turn_direction(total if is_added else flip_direction(total), check)
 
 
 def find_jury_weights_direction(change: Change) -> Direction:
-    """Return what other weights do: to a majority by the winning groups, else either."""
+    """Return the direction of other weights, by the groups that win a majority; else either."""
     before, after = map(_find_majorities, _read_juries(change))
     if before is None or after is None:
         return EITHER
@@ -169,11 +167,11 @@ def _find_majorities(jury: Jury) -> frozenset[frozenset[str]] | None:
 
 
 def bound_jury_shift(change: Change) -> Fraction | None:
-    """Return the total variation between the judges' shares in the mean, before and after."""
+    """Return how far other weights can move a mean: the total variation of the judges' shares."""
     juries = _read_juries(change)
     if any(jury.aggregate != "mean" or jury.is_unscorable for jury in juries):
         return None
-    # A judge that is asked on one side only may fail there, and then the jury has no score.
+    # A judge that is asked on one side only may fail, and then only that side has no score.
     if set(juries[0].weight_by_judge) != set(juries[1].weight_by_judge):
         return None
     return _bound_by_points(
@@ -182,10 +180,10 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves its jury.
+    """Return how far a change of a judge itself can move the score of its jury; None if unknown.
 
-    In a majority, a little can turn all. Where its replies change, one may be no score: then the
-    check, or a statement of it, is left out.
+    A small change can turn a whole majority. If the judge's replies change, one may become
+    unreadable, and then the check, or one of its statements, is left out.
     """
     shift = change.imported_diff.total.max_shift if change.imported_diff else None
     check, rubric = change.checks[1], change.states[1]
@@ -204,10 +202,10 @@ def bound_member_shift(change: Change) -> Fraction | None:
 
 
 def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
-    """Return how far a check moves where each statement's score moves as far as `shift`.
+    """Return how far a check's score moves if each statement's score moves by up to `shift`.
 
-    In a mean no further. Points that are lost count against the positive ones alone, and few of
-    these may be applicable.
+    A mean moves no further than that. With negative points there is no bound: they count relative
+    to the positive ones alone, and only few of these may be applicable.
     """
     params = change.checks[1].params
     if params["each"] is None or params["aggregate"] == "mean":
@@ -236,7 +234,7 @@ def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[
     """Return the groups of judges with more than half of the weight; None for too many judges."""
     if len(weights) > PROOFS.grouped_judges:
         return None
-    # Integers over one denominator: sums of fractions would take ten times as long.
+    # Use integers with one common denominator: sums of fractions would take ten times as long.
     unit = lcm(*(weight.denominator for _, weight in weights))
     scaled = {ref: int(weight * unit) for ref, weight in weights}
     total = sum(scaled.values())

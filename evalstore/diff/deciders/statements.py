@@ -1,8 +1,9 @@
-"""A judge's statements as a sum: which lists make one score, and how far an edit moves it.
+"""A judge's statements as a sum: which lists give the same score, and how far an edit moves it.
 
-An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 +
-c/3, after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever scores the judges give, that is from
--1/3 to 1/3. A statement of which they say that it is not applicable is left out of both sums.
+An example: the last of the statements {a, b, c} is removed, and the aggregate is the mean. The
+score was a/3 + b/3 + c/3 and is now a/2 + b/2, so it rises by a/6 + b/6 - c/3. Whatever scores the
+judges give, that is between -1/3 and 1/3. A statement that a judge calls not applicable is left out
+of both sums.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 class StatementScore(NamedTuple):
-    """The score of a check before `negate`: `constant`, and a factor for each text's answer.
+    """The score of a check before `negate`: `constant`, plus each text's answer times its factor.
 
-    The sum is cut at 0 and 1. A text that is listed twice is asked about once, and a statement that
-    weighs 0 is none of them. `shares` are the weights of each text, those below 0 and those above,
-    of all weights: what is left where some texts are not applicable follows from them.
+    The sum is cut off at 0 and 1. A text that is listed twice is asked about once, and statements
+    with the weight 0 are left out. `shares` has the negative and the positive weights of each text,
+    as parts of all weights; the score without texts that are not applicable follows from these.
     """
 
     constant: Fraction
@@ -44,15 +45,15 @@ class StatementScore(NamedTuple):
     shares: Mapping[str, tuple[Fraction, Fraction]]
 
     def compute(self, replies: Mapping[str, Fraction]) -> Fraction:
-        """Return the score of what the judges say of each text."""
+        """Return the score, given what the judges say about each text."""
         parts = (factor * replies[text] for text, factor in self.factors.items())
         return min(_ONE, max(_ZERO, sum(parts, self.constant)))
 
 
 def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
-    """Return what the statements of an llm_judge make of its judges' replies.
+    """Return how the score of an llm_judge check follows from replies on its statements.
 
-    None where no reply makes a score, and where a question has the statements.
+    None if there can be no score, or if the statements come from the question.
     """
     each = params["each"]
     if not isinstance(each, list) or not each:
@@ -75,13 +76,13 @@ def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
 
 
 def list_rises(old: StatementScore, new: StatementScore) -> dict[str, Fraction]:
-    """Return how much of what is said of each text the score rises by; a fall is below 0."""
+    """Return, for each text, by how much the new factor is higher than the old one."""
     texts = [*new.factors, *(text for text in old.factors if text not in new.factors)]
     return {text: new.factors.get(text, _ZERO) - old.factors.get(text, _ZERO) for text in texts}
 
 
 def prove_statements_unmoved(change: Change) -> Proof | None:
-    """Prove that both lists make the same score, whatever the judges say of each statement."""
+    """Prove that both lists give the same score, whatever the judges say about each statement."""
     old, new = _read_scores(change)
     if old is None or old != new:
         return None
@@ -91,7 +92,7 @@ def prove_statements_unmoved(change: Change) -> Proof | None:
     texts = [[one["text"] for one in side["each"]] for side in (before, after)]
     if {*texts[0]} != {*texts[1]}:
         return Proof(
-            "it weighs 0, so it does not count; reports show what is said of it", Bump.MINOR
+            "its weight is 0, so it does not count; reports show the judges' answer", Bump.MINOR
         )
     names = [{one.id for one in read_statements(side["each"])} for side in (before, after)]
     if names[0] != names[1]:
@@ -100,15 +101,15 @@ def prove_statements_unmoved(change: Change) -> Proof | None:
 
 
 def find_statements_direction(change: Change) -> Direction:
-    """Return what other statements do to the check's answer, by factors and unscored ones."""
+    """Return the direction in which other statements move the check's score."""
     old, new = _read_scores(change)
     if old is None or new is None or _has_doubtful_sum(change, old, new):
         return EITHER
     least, most = _find_extremes(old, new)
     direction = bound_direction(below=least >= 0, above=most <= 0)
     check, rubric = change.checks[1], change.states[1]
-    # The direction of the rubric: of the score, which is turned round with the check, and of a
-    # check without one, which is not.
+    # All are directions of the rubric: `negate` turns that of a score round, but not that of an
+    # unscored check.
     failed = direct_unscored(check, rubric, rubric.errors)
     unscored: list[Direction] = []
     if not new.factors.keys() <= old.factors.keys():
@@ -116,7 +117,8 @@ def find_statements_direction(change: Change) -> Direction:
     if not old.factors.keys() <= new.factors.keys():
         unscored.append(flip_direction(failed))
     if old.constant != new.constant:
-        # Where only faults are applicable, points have no score, and a mean has one.
+        # If only statements with a negative weight are applicable, points give no score, but a mean
+        # does.
         idle = direct_unscored(check, rubric, rubric.missing)
         is_points = check.params["aggregate"] == "points"
         unscored.append(idle if is_points else flip_direction(idle))
@@ -124,7 +126,7 @@ def find_statements_direction(change: Change) -> Direction:
 
 
 def _has_doubtful_sum(change: Change, old: StatementScore, new: StatementScore) -> bool:
-    """Whether the whole sum's direction may differ from a part's, if not all is applicable."""
+    """Whether the direction may be another if some statements are not applicable."""
     if any(below and above for side in (old, new) for below, above in side.shares.values()):
         return True
     before, after = change.checks
@@ -142,10 +144,10 @@ def bound_statements_shift_scored(change: Change) -> Fraction | None:
 
 
 def yield_replies(change: Change) -> Iterator[dict[str, Fraction]]:
-    """Yield replies on each text by which the check's score moves, those to show first.
+    """Yield replies on all texts for which the edit moves the score, the best to show first.
 
-    The edited texts are where they move it most, one way and then the other; of the others none,
-    one, or more say no.
+    Replies on the edited texts move the score as far as possible, first down, then up. Of the other
+    texts none is answered with no, then one, then two, and so on.
     """
     old, new = _read_scores(change)
     if old is None or new is None:
@@ -162,13 +164,13 @@ def yield_replies(change: Change) -> Iterator[dict[str, Fraction]]:
 
 
 def compute_said(check: CheckState, replies: Mapping[str, Fraction]) -> Fraction | None:
-    """Return the score of a check before it is negated, of what its judges say of each text."""
+    """Return the score of a check before `negate`, given what its judges say about each text."""
     score = read_statement_score(check.params)
     return score and score.compute(replies)
 
 
 def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[JudgedScore]:
-    """Yield what judges are taken to say: of each edited statement, then of the others."""
+    """Yield what judges are assumed to say: about each edited statement, then about the others."""
     name, edited = change.checks[1].id, list_edited_texts(change)
     yield from (JudgedScore(name, replies[text], f'"{text}"') for text in edited if text in replies)
     others = Counter(said for text, said in replies.items() if text not in edited)
@@ -178,10 +180,10 @@ def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[Judge
 
 
 def list_edited_texts(change: Change) -> list[str]:
-    """Return the texts of statements that come, go or change their weight."""
+    """Return the texts of statements that were added, removed or given another weight."""
     sides = [_sum_weights(check) for check in change.checks]
     differ = [text for text in {**sides[0], **sides[1]} if sides[0].get(text) != sides[1].get(text)]
-    # All of them where the aggregate alone changes.
+    # If only the aggregate changes, it concerns all of them.
     return differ or list(sides[0])
 
 
@@ -198,7 +200,7 @@ def _read_scores(change: Change) -> tuple[StatementScore | None, StatementScore 
 
 
 def _find_extremes(old: StatementScore, new: StatementScore) -> tuple[Fraction, Fraction]:
-    """Return how far the score can rise at least and at most; what is cut off moves less."""
+    """Return how far the score can rise at least and at most, before it is cut off at 0 and 1."""
     constant, rises = new.constant - old.constant, list_rises(old, new).values()
     least = sum((min(_ZERO, rise) for rise in rises), constant)
     return least, sum((max(_ZERO, rise) for rise in rises), constant)

@@ -1,7 +1,7 @@
-"""Edits that move no result of a rubric, by all that its checks can answer.
+"""Proves that an edit changes no result of a rubric, whatever its checks can answer.
 
-An edit that moves nothing is a patch. It is minor where a check's own answer, which reports show,
-may change, and the rubric does not read it.
+Such an edit is a patch. It is minor if the answer of one check may change, because reports show
+that answer even if the rubric does not read it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evalstore.diff.kinds.tool_usage import count_required_tools
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.versions import Bump
 
-# What the edits of a rule are called that move nothing, where that has a name.
+# Rules that have another name for an edit that changes no result.
 UNMOVED_RULES = {
     "scoring-combine-changed": "scoring-combine-equivalent",
     "contain-phrase-added": "phrase-redundant",
@@ -26,14 +26,14 @@ UNMOVED_RULES = {
 
 
 def prove_by_enumeration(change: Change) -> Proof | None:
-    """Prove that whatever the checks can answer to one output, the score and the verdict stay."""
+    """Prove that whatever the checks answer to one output, score and verdict stay the same."""
     if change.effect is None or change.effect.moves:
         return None
     return Proof(explain_same_result(change.effect), rule=UNMOVED_RULES.get(change.rule))
 
 
 def explain_same_result(effect: RubricEffect) -> str:
-    """Say why an edit moves nothing, of an effect that does not."""
+    """Say why an edit changes no result; `effect` must be one that moves nothing."""
     if effect.ways == 1:
         return (
             "the checks give every output the same answers, and the score and verdict do not change"
@@ -45,7 +45,7 @@ def explain_same_result(effect: RubricEffect) -> str:
 
 
 def prove_weightless(change: Change) -> Proof | None:
-    """Prove that the rubric reads neither side of a check: weighted 0 and not required."""
+    """Prove that the rubric ignores the check on both sides: weight 0 and not required."""
     before, after = change.states
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
@@ -57,7 +57,7 @@ def prove_weightless(change: Change) -> Proof | None:
 
 
 def prove_verdict_unread(change: Change) -> Proof | None:
-    """Prove that nothing reads the check's verdict: not required, and no mode reads it."""
+    """Prove that nothing reads the check's verdict: it is not required, nor does the mode."""
     if any(check.reads_threshold or check.is_required for check in change.checks):
         return None
     reads = any(rubric.combine in VERDICT_MODES or rubric.needs_all for rubric in change.states)
@@ -71,7 +71,7 @@ def prove_verdict_unread(change: Change) -> Proof | None:
 
 
 def _may_move_verdict(change: Change) -> bool:
-    """Whether a score that the check can have may lie between the old threshold and the new."""
+    """Whether the check can have a score between the old threshold and the new one."""
     before, after = change.checks
     if before.bar is None or after.bar is None:
         return True
@@ -85,7 +85,7 @@ def _turn(score: Fraction, check: CheckState) -> Fraction:
 
 
 def prove_fact_share_unread(change: Change) -> Proof | None:
-    """Prove that only the share of facts moves, and the rubric reads the verdict, which stays."""
+    """Prove that only the share of facts changes, and the rubric reads just the verdict."""
     from evalstore.diff.answers.joint import is_same_question
 
     if is_same_question(*change.checks) or any(
@@ -101,7 +101,7 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
 
 
 def prove_tool_share_unread(change: Change) -> Proof | None:
-    """Prove that only the share of tools moves, and the rubric reads the verdict, which stays."""
+    """Prove that only the share of tools changes, and the rubric reads just the verdict."""
     from evalstore.diff.answers.joint import is_same_question
 
     if any(map(_reads_share, change.checks, change.states)) or is_same_question(*change.checks):
@@ -118,12 +118,12 @@ def prove_tool_share_unread(change: Change) -> Proof | None:
 
 
 def _reads_share(check: CheckState, rubric: RubricState) -> bool:
-    # Where a required check passes its score is 1, and where it fails the rubric's is 0.
+    # If a required check passes, its score is 1; if it fails, the rubric's score is 0.
     return rubric.combine not in VERDICT_MODES and (check.negate or not check.is_required)
 
 
 def is_all_tools_threshold(check: CheckState) -> bool:
-    """Whether the check's verdict tells only a full share of the required tools from all others."""
+    """Whether the check's verdict depends only on whether all required tools were called."""
     bar, number = check.threshold, count_required_tools(check.params)
     if bar is None or not number:
         return number is None and bar == 1 and not check.negate

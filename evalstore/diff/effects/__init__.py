@@ -1,1 +1,1 @@
-"""Finds what a rubric's edits do, alone and together, by one search for texts."""
+"""Finds what a rubric's edits do to its score, alone and together, with one search for texts."""

@@ -1,8 +1,8 @@
-"""Puts texts together that show what checks can answer, so that no automaton has to look for them.
+"""Puts texts together that show what checks can answer, which is faster than searching for them.
 
-Most checks look for phrases that have nothing to do with each other, or of which one list is part
-of another. Then a text of each combination is made of texts of the languages, and graded; where the
-scorer says of each that it is one, there is nothing left to search.
+Most checks look for phrases that are unrelated, or one check's list is a part of another's. Then a
+text for each combination of languages is built by joining texts of these languages, and graded. If
+the scorer confirms all of them, there is nothing left to search.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from evalstore.languages import pattern_comparison
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree
 
-# Between two texts: nothing, as in the shortest text with both, or what ends a word.
+# What is tried between two texts: nothing, which is shortest, or a space, which ends a word.
 _SEPARATORS = ("", " ")
 _Scores = tuple[Fraction | None, ...]
 
 
 class TextGrader(NamedTuple):
-    """A check of text: its score by its languages, at these places, and what the scorer says."""
+    """A check of text: its score by its languages, the places of these, and its real scorer."""
 
     score: TextScore
     places: tuple[int, ...]
     grade: Callable[[str], Fraction | None]
 
     def compute(self, members: Membership) -> Fraction:
-        """Return the score of the texts that are in these of all languages."""
+        """Return the score of texts with this membership in all languages."""
         return self.score.compute(tuple(members[place] for place in self.places))
 
 
 @dataclass(slots=True)
 class TextAssembly:
-    """The languages of some checks, and what is known of them without any search."""
+    """The languages of some checks, and what is known about them without any search."""
 
     languages: Sequence[RegexTree]
     graders: Sequence[TextGrader]
@@ -56,14 +56,14 @@ class TextAssembly:
         self._within = [
             tuple(is_included(one, other) for other in self.languages) for one in self.languages
         ]
-        # A text of a language that is within others is one of theirs, too.
+        # Languages that are inside the most others come first: one text covers all of these.
         places = range(len(self.languages))
         self._order = sorted(places, key=lambda place: sum(self._within[place]), reverse=True)
         self._pieces = [*map(pattern_comparison.list_likely_texts, self.languages)]
         self._find_members = cache(self._read_members)
 
     def build_table(self) -> MembershipTable | None:
-        """Return a text of each combination; None unless the scorer confirms one for each."""
+        """Return a text for each combination; None unless the scorer confirms every one."""
         combinations: dict[_Scores, list[Membership]] = {}
         for members in product((False, True), repeat=len(self.languages)):
             if self._is_possible(members):
@@ -95,7 +95,7 @@ class TextAssembly:
         return tuple(grader.grade(text) for grader in self.graders)
 
     def _build_texts(self, wanted: Membership) -> Iterator[str]:
-        """Yield texts that may be in these languages and in no other, in the order of a search."""
+        """Yield texts that may be in the wanted languages and in no others."""
         chosen, covered = list[str](), (False,) * len(wanted)
         for place in self._order:
             if wanted[place] and not covered[place]:
@@ -108,7 +108,7 @@ class TextAssembly:
         yield from dict.fromkeys(separator.join(chosen) for separator in _SEPARATORS)
 
     def _find_piece(self, place: int, wanted: Membership) -> tuple[str, Membership] | None:
-        """Return a text of one language that is in no language but those, and which it is in."""
+        """Return a text of one language that is in no unwanted one, and the languages it is in."""
         for text in self._pieces[place]:
             members = self._find_members(text, place)
             if members and all(map(ge, wanted, members)):
@@ -116,7 +116,7 @@ class TextAssembly:
         return None
 
     def _read_members(self, text: str, place: int) -> Membership | None:
-        """Return the languages that a text of one is in, as far as checks of one language say."""
+        """Return the languages of a text, found by grading it; None if the scorer disagrees."""
         members = [*self._within[place]]
         for grader in self.graders:
             if len(grader.places) == 1:

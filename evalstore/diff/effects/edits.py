@@ -1,4 +1,4 @@
-"""Finds what each edit of scoring does, alone and together with the others."""
+"""Finds what each edit of scoring does to the score, alone and together with the others."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from evalstore.diff.rubric_state import RubricState
 def attach_effects(
     changes: Sequence[Change], load: ArtifactLoader | None, moving: MovingEdits = NOTHING_SHOWN
 ) -> tuple[list[Change], RubricEffect | None]:
-    """Return the changes, each edit of scoring with what it does alone, and what all do.
+    """Return the changes, each edit of scoring with its effect, and the effect of all together.
 
-    Of edits that are known to move a score nothing more is found out.
+    Edits in `moving` are skipped: it is already known that they move a score.
     """
     edits = list_scoring_edits(changes)
     if not edits or len(edits) >= EFFECTS.edits:
@@ -49,7 +49,7 @@ def attach_effects(
 
 
 def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
-    """Return the settings without those that nothing reads, as a policy for what cannot be."""
+    """Return the settings that have an effect, so no policy for what cannot happen."""
     threshold: Fraction | None = rubric.threshold
     if rubric.needs_all:
         threshold = None
@@ -66,7 +66,7 @@ def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
 
 
 def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
-    """Return what each edit does, given the rubric before and after; None where it is too much."""
+    """Return the effect of each edit, given the rubric before and after; None if it is too much."""
     states = [state for pair in pairs for state in pair]
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     scores = read_text_scores(states)
@@ -94,10 +94,10 @@ def _prove_no_effect(
     budget: SharedBudget,
     load: ArtifactLoader | None,
 ) -> RubricEffect | None:
-    """Return the effect of an edit that moves nothing, by the checks it changes; else None.
+    """Return the effect of an edit if the checks it changes prove that it moves nothing; else None.
 
-    What the changed checks give to the rubric's score is the same on both sides, whatever the
-    others answer.
+    Then the changed checks contribute the same to the rubric's score on both sides, whatever the
+    other checks answer.
     """
     old, new = pair
     if _list_read_settings(old) != _list_read_settings(new):
@@ -106,7 +106,7 @@ def _prove_no_effect(
     if all(
         len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
     ):
-        return None  # that is what was looked at
+        return None  # nothing was left out, so this would repeat the search of all checks
     known = search_texts(changed, numbers, scores, budget) or build_empty_texts(scores)
     answers = list_joint_answers(changed, numbers, known, load)
     if answers is None or answers.count > PROOFS.ways:

@@ -28,7 +28,7 @@ from evalstore.diff.rubric_state import RubricState
 from evalstore.model import CheckResult, Scoring, UnscoredReason, Verdict
 
 _ZERO = Fraction(0)
-# How far from a bar a judge's score is that is just below or above it.
+# The distance from a threshold for a judge's score that is just below or above it.
 _BESIDE = Fraction(1, 1000)
 _ERROR = UnscoredReason.ERROR
 _WHOLE = (Fraction(0), Fraction(1))
@@ -41,7 +41,7 @@ class _Outcome(NamedTuple):
     verdict: Verdict
 
 
-# The `id()`s of an outcome before and of one after: exact fractions hash slowly.
+# The `id()` of the outcome before and after, because hashing exact fractions is slow.
 _PairKey = tuple[int, int]
 
 
@@ -55,11 +55,11 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         key = id(old), id(new)
         pairs[key] = old, new
         if answer.text is None:
-            continue  # a check errs, which no text that can be shown makes it do
+            continue  # a check errs, and no known text shows that
         reasons = {raw.unscored for raw in answer.free.values()}
         if reasons <= {None}:
             scored.add(key)
-        # A check of calls has nothing to grade wherever none are recorded.
+        # Checks of calls with nothing to grade do not matter: leave out the recorded calls.
         if _ERROR not in reasons:
             texts.setdefault(answer.text, set()).add(key)
 
@@ -81,7 +81,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         and all(by_score)
         and any(state.combine not in VERDICT_MODES for state in answers.states)
     ):
-        # The ways are corners: between two of them the score, and so the verdict, may be any other.
+        # The ways are corners: in between, the score, and so the verdict, may be anything else.
         thresholds = (state.threshold for state in answers.states)
         verdicts = join_directions(verdicts, scores, _compare_thresholds(*thresholds))
     return RubricEffect(
@@ -97,7 +97,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
 
 
 def _list_goals(answers: JointAnswers) -> Iterator[AnswerGoal]:
-    """Yield goals of the answers that move, those that are easiest to build first."""
+    """Yield goals for answers that move the score, the easiest to build first."""
     before, after = map(_Combiner, answers.states)
     moving: list[tuple[JointAnswer, Fraction | None]] = []
     for answer in answers:
@@ -114,7 +114,7 @@ def _list_goals(answers: JointAnswers) -> Iterator[AnswerGoal]:
 
 
 def _find_judge_scores(answers: JointAnswers, answer: JointAnswer) -> dict[str, Fraction] | None:
-    """Return what the judges of the checks answer; None where one fails, which cannot be shown."""
+    """Return what the checks' judges answer; None if one fails, because that cannot be shown."""
     judges: dict[str, RawAnswer] = {}
     for check in chain.from_iterable(state.checks for state in answers.states):
         raw = answer.free.get(answers.numbers[id(check)])
@@ -129,7 +129,7 @@ def _find_judge_scores(answers: JointAnswers, answer: JointAnswer) -> dict[str, 
 
 
 def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
-    """Return how hard an answer is to build, by what errs, is missing, or is partial."""
+    """Return how hard an answer is to build: how many checks err, are missing, score in between."""
     results = {*answer.old, *answer.new}
     errors = sum(result.unscored is _ERROR for result in results)
     missing = sum(result.score is None for result in results)
@@ -138,10 +138,10 @@ def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
 
 @dataclass(slots=True)
 class _Extent:
-    """How far scores rise at least and at most (a fall is below 0), and whether verdicts do.
+    """How far scores rise at least and at most (a fall is below 0), and which verdicts change.
 
-    `lost`: an output has a score on one side only, and so moves a mean over what is scored either
-    way; but a 0 that is won can only lower it, and one that is lost only raise it.
+    `lost`: some output has a score on one side only. Then the mean of all scored outputs may move
+    either way; but a new score of 0 can only lower it, and losing a 0 can only raise it.
     """
 
     rises: tuple[Fraction, Fraction] | None = None
@@ -162,15 +162,15 @@ class _Extent:
         self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
 
     def _add_one_sided(self, old: _Outcome, new: _Outcome) -> None:
-        is_won = old.score is None
-        known = new if is_won else old
+        is_new = old.score is None
+        known = new if is_new else old
         if known.score is None:
             return
         self.lost = True
-        self.lowered = self.lowered or is_won or known.score > 0
-        self.raised = self.raised or not is_won or known.score > 0
-        self.failed = self.failed or is_won or known.verdict is Verdict.PASS
-        self.passed = self.passed or not is_won or known.verdict is Verdict.PASS
+        self.lowered = self.lowered or is_new or known.score > 0
+        self.raised = self.raised or not is_new or known.score > 0
+        self.failed = self.failed or is_new or known.verdict is Verdict.PASS
+        self.passed = self.passed or not is_new or known.verdict is Verdict.PASS
 
     @property
     def shift(self) -> Fraction:
@@ -191,7 +191,7 @@ class _Extent:
 
     @property
     def least_shift(self) -> Fraction | None:
-        """How far every score rises at least (below 0: falls); None where one may stay."""
+        """How far every score rises at least (below 0: falls); None if one may stay the same."""
         least, most = self.rises or _STAYS
         if self.lost:
             return None
@@ -202,9 +202,9 @@ class _Extent:
 
 @dataclass(slots=True)
 class _Combiner:
-    """Combines results as scoring does, equal sets once; equal outcomes are one object.
+    """Combines results as scoring does, but each set of equal results only once.
 
-    The order of the checks does not count.
+    The order of the checks does not count. Equal outcomes are one object.
     """
 
     state: RubricState
@@ -228,7 +228,7 @@ class _Combiner:
         return self.outcomes[key]
 
     def _number_part(self, placed: tuple[int, CheckResult]) -> int:
-        """Return the number of what a result adds to the score; results come again often."""
+        """Return a number for what a result adds to the score; the same results come up often."""
         place, result = placed
         known = place, id(result)
         if known not in self.numbers:

@@ -1,6 +1,6 @@
-"""Finds the texts that tell the checks of a rubric apart, and holds each against the scorer.
+"""Finds a text for each combination of answers that checks can give, and has the scorer confirm it.
 
-They are put together where that shows every combination there can be, and else searched.
+Texts are put together if that gives every possible combination; else they are searched.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def search_changed_texts(
     pair: States, numbers: VariableNumbers, scores: TextScores, budget: SharedBudget
 ) -> KnownTexts:
-    """Return the texts that tell the checks on one side only apart; none if they are too many."""
+    """Return texts for the checks that are on one side only; none if there are too many."""
     old, new = ({numbers[id(check)] for check in state.checks} for state in pair)
     changed = []
     for state in pair:
@@ -42,7 +42,7 @@ def search_changed_texts(
 
 
 def build_empty_texts(scores: TextScores) -> KnownTexts:
-    """Return what is known where no text is read: one combination, of nothing."""
+    """Return what is known if no text is read: one combination, the empty one."""
     return KnownTexts(scores, {}, pattern_comparison.MembershipTable({(): ""}, is_complete=True))
 
 
@@ -52,7 +52,7 @@ def search_texts(
     scores: TextScores,
     budget: SharedBudget,
 ) -> KnownTexts | None:
-    """Return the combinations that texts have; None if not all are found or confirmed."""
+    """Return all combinations that texts can have; None if not all are found or confirmed."""
     checks = {numbers[id(check)]: check for state in states for check in state.checks}
     read = [(check, score) for check in checks.values() if (score := scores.get(id(check)))]
     languages = tuple(dict.fromkeys(language for _, score in read for language in score.languages))
@@ -83,7 +83,10 @@ def search_texts(
 
 @lru_cache(maxsize=64)
 def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTable | None, int]:
-    """Return what texts have, and the steps it took; the same releases are compared often."""
+    """Return the combinations of languages that texts can have, and the steps that this took.
+
+    Answers are cached, because the same releases are compared often.
+    """
     search = SharedBudget(steps)
     try:
         return pattern_comparison.find_memberships(languages, search), search.spent
@@ -92,13 +95,13 @@ def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTabl
 
 
 def _is_confirmed(grader: TextGrader, table: MembershipTable) -> bool:
-    """Whether the scorer gives every text the score that its languages say."""
-    said = map(grader.compute, table.texts)
-    return all(starmap(eq, zip(said, map(grader.grade, table.texts.values()), strict=True)))
+    """Whether the scorer gives every text the score that follows from its languages."""
+    computed = map(grader.compute, table.texts)
+    return all(starmap(eq, zip(computed, map(grader.grade, table.texts.values()), strict=True)))
 
 
 def _prepare_grading(check: CheckState) -> Callable[[str], Fraction | None]:
-    """Return the score of a check, before it is turned round, as a function of the text."""
+    """Return a function from a text to the check's score before `negate`."""
     from evalstore.checks import prepare_check
 
     grade = prepare_check(replace(check, negate=False).to_check())

@@ -1,4 +1,4 @@
-"""Joins what single edits do into what all of them do together, within what the rules claim."""
+"""Combines the effects of single edits into what all of them do together."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 def join_effects(
     steps: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None
 ) -> TotalEffect:
-    """Return what all edits do together, given each made after those before it.
+    """Return what all edits do together, given each one as made after those before it.
 
-    `effect` is that of the edits of scoring, None where it is not known.
+    `effect` is the known effect of all edits of scoring, or None.
     """
     edits, others, questions = (
         list[tuple[Change, DiffFinding]](),
@@ -48,8 +48,9 @@ def _join_edits(
     edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None
 ) -> TotalEffect:
     states = [state for change, _ in edits for state in change.states]
-    # Between two edits a check may lose its score and get it back: no sum of the two covers that.
-    # What is asked between two edits of statements is asked before or after all of them, too.
+    # A check may lose its score by one edit and get it back by the next, and then the sum of both
+    # effects is wrong. Edits of statements are safe: each statement that is asked about in between
+    # is asked about before or after all edits, too.
     is_sum = (
         len(edits) < 2  # noqa: PLR2004  # two edits
         or all(change.rule == STATEMENTS_CHANGED for change, _ in edits)
@@ -65,8 +66,8 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     """Return a claim narrowed to the directions and bounds that the checks' answers allow."""
     score = intersect_directions(claim.direction, effect.direction)
     verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
-    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule
-    # says of that.
+    # If no score moves, outputs only gain or lose a score, and the direction is the one that the
+    # rule claims.
     directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
     known = (claim.max_shift_scored, effect.max_shift_scored)
@@ -74,7 +75,7 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
 
 
 def join_questions(claims: Sequence[TotalEffect]) -> TotalEffect:
-    """Return what holds of every output, given the claims for several questions."""
+    """Return what is true for every output, given the claims for several questions."""
     return TotalEffect(
         join_directions(*(claim.direction for claim in claims)),
         join_directions(*(claim.verdict_direction for claim in claims)),
