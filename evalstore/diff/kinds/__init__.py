@@ -1,11 +1,11 @@
-"""What a comparison knows of each check kind: one module a kind, with one value `KIND`.
+"""What a comparison knows about each check kind: one module for each kind, with one value `KIND`.
 
 To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names
-it, and what grading knows of it, its `CheckKind` says. An edit of a parameter falls under the rule
-that its `Param` names: rules for limits (`format-changed` for lengths, `markdown-bound-changed` for
-structure, `limits-changed` for what was recorded) and for case (`match-case-changed`) serve any
-kind. The readers of parameters bring a value to its one spelling, or refuse what the schema
-refuses.
+it. What grading knows about the kind is in its `CheckKind`. An edit of a parameter gets the rule
+that its `Param` names. Rules for limits (`format-changed` for lengths, `markdown-bound-changed` for
+structure, `limits-changed` for recorded numbers) and for case (`match-case-changed`) fit any kind.
+Each parameter has a reader, which returns a value in its normal spelling, or refuses what the
+schema refuses.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 Params = Mapping[str, Any]
 Typed = TypeVar("Typed")
-REQUIRED: Any = ...  # the default of a parameter that has none
+REQUIRED: Any = ...  # the `default` of a parameter that must be given
 _UPWARDS = frozenset({1})
-# JSON that is nested deeper than any that is read.
+# JSON that is nested too deep to be read.
 DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
-# The end of the kind of a check that takes values from the question: no decider knows such a kind.
+# This is added to the kind of a check that takes values from the question: no decider knows it.
 _OF_QUESTION = " with values of the question"
-# What a question may read, whatever else the check takes of it than its values.
+# What such a check may read from a question besides these values.
 _REFERENCE_PARTS: tuple[Pointer, ...] = (
     ("expected",),
     ("also_valid",),
@@ -62,7 +62,7 @@ _REFERENCE_PARTS: tuple[Pointer, ...] = (
 class UnreadableError(ValueError):
     """A value that the schema refuses.
 
-    Its document is then compared as plain data, and fails closed.
+    Its document is then compared as plain data: any change of it is major.
     """
 
 
@@ -77,7 +77,7 @@ def read_switch(value: Any) -> bool:
 
 
 def read_integer(value: Any) -> int:
-    """Return an integer; 2.0 is one."""
+    """Return an integer; 2.0 counts as one."""
     if isinstance(value, bool) or not hasattr(value, "as_integer_ratio") or value != int(value):
         raise UnreadableError(f"{value!r} is not an integer")
     return int(value)
@@ -120,17 +120,16 @@ def read_typed(value: Any, type_: type[Typed]) -> Typed:
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]
-# (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what
-# kinds say here.
+# (EditScript, the check's token) -> its Changes. These types cannot be imported: their modules
+# import this one.
 EditFinder = Callable[[Any, str], Iterator[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A bound on a number: `of` returns the one that counts, which another parameter may imply.
+    """A bound on a number: `of` returns the effective one, which another parameter may imply.
 
-    `ends_grading`: an output beyond it fails at once, and what could stop the grading of it no
-    longer does.
+    `ends_grading`: an output beyond it fails at once, before anything else could stop the grading.
     """
 
     of: Callable[[Params], float]
@@ -140,14 +139,14 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: what its absence means, its one spelling, and how its edits are judged.
+    """One parameter: its default, its normal spelling, and how its edits are judged.
 
-    `rule` is that of an edit of the whole value, `items` those of an item of a list that is added
-    and removed, `rewording` that of one item exchanged for another; `edits` finds the changes
-    itself. Without any of them an edit is unclassified, and major. `comes_first(old, new)` says
-    that the parameter is edited before the others, and else after them: under which values of the
-    others an edit is compared decides how much can be proved. `is_set`: neither order nor
-    repetition counts. `reads_sources`: `edits` knows the key of a question, too.
+    `rule` is for an edit of the whole value, `items` are for an added and a removed item of a list,
+    and `rewording` is for one item exchanged for another. `edits` finds the changes itself. Without
+    any of these an edit is unclassified, and major. If `comes_first(old, new)` is true, the
+    parameter is edited before the others, else after them: how much can be proved about an edit
+    depends on the values that the others have meanwhile. `is_set`: neither order nor repetition
+    counts. `reads_sources`: `edits` also handles a value that comes from the question.
     """
 
     default: Any
@@ -162,36 +161,36 @@ class Param:
     reads_sources: bool = False
 
 
-# Texts are compared where that proves most: without case.
+# The other parameters are compared while case is ignored, because then most can be proved.
 CASE_SENSITIVE = Param(
     False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)
 )
 
 
 def make_phrases_param(added: str, removed: str) -> Param:
-    """Return the parameter that lists phrases, by the rules for added and removed ones."""
+    """Return a parameter that lists phrases, given the rules for added and removed ones."""
     return Param(
         REQUIRED, read_texts, items=(added, removed), rewording="phrase-reworded", is_set=True
     )
 
 
 def say_always(_: Params) -> bool:
-    """Return true whatever the parameters."""
+    """Return true, whatever the parameters are."""
     return True
 
 
 def say_never(_: Params) -> bool:
-    """Return false whatever the parameters."""
+    """Return false, whatever the parameters are."""
     return False
 
 
 def count_upwards(_: Params) -> frozenset[int]:
-    """Return that a score follows what it is made of, whatever the parameters."""
+    """Return that the score rises with what judges say, whatever the parameters are."""
     return _UPWARDS
 
 
 def read_no_question(_: Params) -> Iterator[Pointer]:
-    """Yield nothing: the kind reads no part of a question."""
+    """Yield nothing, because the kind reads no part of a question."""
     yield from ()
 
 
@@ -209,33 +208,34 @@ def _fill_nothing(_: Params, __: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedKind:
-    """One kind; what its functions say of parameters holds for every output and every question.
+    """One kind. What a function says about parameters is true for every output and every question.
 
-    `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade
-    (unscored, missing). `may_err`: a limit, a judge, another engine or another artifact can stop it
-    (unscored, error). `question_parts`: pointers to what it reads of a question;
-    `fill_from_reference(check, row)` returns the parameters that ask for the same as these (None:
-    the parameter goes). `sample_texts`: outputs that may tell two forms of it apart, one that
-    passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
-    for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is
-    not known. `passes_all`: whatever it grades scores 1. `simplify`: parameters that answer alike
-    on every output. `signs`: 1 where its score rises with what its judges say, -1 where it falls;
-    both where some of each, nothing where a question says so. `reads_threshold`: its threshold
-    moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`: no text alone
-    shows that it moves. `cost`: what grading one output costs, of the budget for witnesses.
+    `is_binary`: the score is 0 or 1. `may_miss`: some output or question leaves nothing to grade
+    (unscored, missing). `may_err`: a limit, a judge, another engine or another artifact can stop
+    the grading (unscored, error). `question_parts`: pointers to what the check reads from a
+    question; `fill_from_reference(check, row)` returns parameters that ask for the same as these
+    (None: drop the parameter). `sample_texts`: outputs that two forms of the check may score
+    differently; the first one passes. `ungraded_texts`: outputs that exceed a limit on any machine.
+    `bans`: the check fails if it finds what it looks for. `score_parts`: of how many equal parts
+    the score is a share; 0 if unknown. `passes_all`: everything that is graded scores 1.
+    `simplify`: simpler parameters with the same answer to every output. `signs`: 1 if the score
+    rises with what judges say, -1 if it falls; both if it depends on the statement, none if it
+    depends on the question. `reads_threshold`: the threshold changes the score, not only the
+    verdict. `asks_judges`, `reads_more_than_text`: a text alone cannot show that the score moves.
+    `cost`: what grading one output takes from the budget for witnesses.
 
-    `text_score`: the score as a function of the languages that a text is in, None where these are
-    not known. `found_language`: the texts in which it finds what it looks for, and `step_limit`
-    what says on which texts that takes too many steps (None: on none). `joint_answers(checks)`:
-    what several checks of the kind, by their parameters, can answer together to one output, because
-    they read the same traits of it; with each way the most characters, blanks at the ends not
-    counted, of an output that they answer so. None where the traits are not known, or too many.
-    Traits may be listed together that no output has: what is concluded from all ways holds all the
-    more. `demands_calls`: its `tools` and `forbidden` say which calls it wants.
-    `sample_measures`: numbers at its limits and beyond them, one in each, one that passes first.
+    `text_score`: the score as a function of the languages that contain a text; None if unknown.
+    `found_language`: the texts in which the check finds what it looks for. `step_limit`: a value
+    that decides on which texts this takes too many steps (None: on none). `joint_answers(checks)`:
+    what several checks of this kind, given their parameters, can answer together to one output,
+    because they read the same traits of it. Each way has the greatest length of an output with
+    these answers, blanks at the ends not counted. None if the traits are unknown or too many. Some
+    ways may be impossible for any output: a conclusion from all ways is still true without them.
+    `demands_calls`: the check wants the calls that its `tools` and `forbidden` describe.
+    `sample_measures`: recorded numbers at and beyond its limits, one in each; the first one passes.
     `assembly_order`: below 0 for what a text begins with, above 0 for what comes last.
-    `piece_sign(params)`: -1 where a piece of a text never scores more than the text, 1 where it
-    never scores less, 0 where neither is known.
+    `piece_sign(params)`: -1 if a piece of a text never scores more than the text, 1 if it never
+    scores less, 0 if neither is known.
     """
 
     params: Mapping[str, Param]
@@ -268,9 +268,9 @@ class ComparedKind:
 
 
 class _Kinds(KindTable[ComparedKind]):
-    """The kinds by name, and for each of them the one whose values are the question's.
+    """The kinds by name, and for each of them a second one with values from the question.
 
-    A kind that reads text says what it knows of the text that it reads; here it is said of outputs.
+    A kind that reads text describes the text after the steps of `on`; the entry describes outputs.
     """
 
     def __getitem__(self, kind: str) -> ComparedKind:
@@ -289,8 +289,8 @@ class _Kinds(KindTable[ComparedKind]):
 def _read_by_steps(known: ComparedKind) -> ComparedKind:
     """Return a kind whose checks may read a part of an output, or nothing, by the steps of `on`.
 
-    No decider knows which texts the steps leave, so of several checks together nothing is known
-    there. What holds for every text holds for those that they leave, too.
+    It is unknown which texts the steps leave, so nothing is said about several such checks
+    together. What is true for every text is true for these texts as well.
     """
     return replace(
         known,
@@ -319,24 +319,24 @@ def find_plain_kind(kind: str) -> str:
 def find_compared_kind(check: Params) -> str:
     """Return the kind by which a check's mapping is compared.
 
-    A judge is asked whatever a question says; of every other kind the question's values decide all
-    that is known.
+    A judge is asked whatever the question says. About any other check that takes values from the
+    question, almost nothing is known without them.
     """
     kind = str(check["kind"])
     if find_plain_kind(kind) != kind:
-        raise UnreadableError(f"{kind} is not a kind that anybody writes")
+        raise UnreadableError(f"{kind} is not a kind that a file may have")
     is_judged = KINDS[kind].asks_judges is say_always
     return f"{kind}{_OF_QUESTION}" if list_question_values(check) and not is_judged else kind
 
 
 def _leave_open(known: ComparedKind) -> ComparedKind:
-    """Return a kind some of whose values nobody knows before there is a question.
+    """Return a kind for checks with values that are unknown until there is a question.
 
-    What it says itself is read and judged as ever, whatever the values are.
+    All other parameters are read and judged as usual.
     """
     return ComparedKind(
         params={name: _open_param(name, param) for name, param in known.params.items()},
-        # Other shares than 0 and 1 come of values alone.
+        # Whether scores between 0 and 1 are possible may depend on the values.
         is_binary=known.is_binary if known.is_binary is say_always else say_never,
         may_miss=say_always,
         may_err=say_always,
@@ -349,7 +349,7 @@ def _leave_open(known: ComparedKind) -> ComparedKind:
 
 
 def _open_param(name: str, param: Param) -> Param:
-    """Return a parameter that may name a key of the question in place of a value."""
+    """Return a parameter that may name a key of the question instead of a value."""
 
     def read(value: Any) -> Any:
         key = find_question_key(value)
@@ -376,7 +376,7 @@ KINDS: Mapping[str, ComparedKind] = _Kinds(__name__, __path__, ComparedKind)
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
-    """Return a check's parameters in their one spelling, with defaults written out."""
+    """Return a check's parameters in their normal spelling, with defaults written out."""
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
         if name not in value and param.default is REQUIRED:
@@ -386,7 +386,7 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
 
 
 def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:
-    """Return the limit of a count that is never below 0; a set `implied_by` asks for 1 anyway."""
+    """Return the lower limit of a count; it is at least 1 if the parameter `implied_by` is set."""
 
     def of(params: Params) -> float:
         return max(params[name] or 0, int(bool(params.get(implied_by))))
@@ -395,7 +395,7 @@ def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> 
 
 
 def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> Limit:
-    """Return the limit of a count that is never above `highest`; without a value there is none."""
+    """Return the upper limit of a count; it is `highest` if no lower value is set."""
 
     def of(params: Params) -> float:
         value: float | None = params[name]
@@ -405,21 +405,21 @@ def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> L
 
 
 def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
-    """Yield texts with as many phrases as needed, one less, and each alone, in both cases."""
+    """Yield texts with as many phrases as needed, one less, and only one, in both cases."""
     enough = "\n".join(phrases[:needed])
     yield from (enough, "\n".join(phrases[: max(0, needed - 1)]), enough.swapcase())
     yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
 
 
 def list_json_outputs(value: Any, extract: str) -> tuple[str, ...]:
-    """Return outputs from which this way of extracting reads the value; the shortest first."""
+    """Return outputs from which `extract` reads the value; the shortest first."""
     text = write_canonical(value)
     fenced = f"```json\n{text}\n```"
     return {"whole": (text,), "fence": (fenced,)}.get(extract, (text, fenced))
 
 
 def yield_texts_around(*limits: int | None) -> Iterator[str]:
-    """Yield texts of as many characters as each limit says, of one more, and of one less."""
+    """Yield texts whose length is each limit, one more, and one less."""
     for limit in limits:
         if limit is not None and limit <= CANDIDATES.asked_length:
             yield from ("x" * length for length in (limit, limit + 1, max(0, limit - 1)))

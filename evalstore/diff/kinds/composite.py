@@ -1,4 +1,4 @@
-"""composite: another rubric, which is followed wherever references are."""
+"""composite: another rubric, by a reference, which the diff follows like any reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fact_match: facts, as text or by a judge; the share that an output states is the score."""
+"""fact_match: facts, looked for as text or by a judge; the score is the share that is found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evalstore.languages import (
 
 
 def _read_facts(value: Any) -> list[str]:
-    """Return a list of facts as the texts that are looked for; their ids are names for people."""
+    """Return the texts of a list of facts; their ids, which are names for people, are dropped."""
     facts = read_texts(
         [fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)]
     )
@@ -52,12 +52,12 @@ def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     }
 
 
-def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
-    old, new = (side[token].params["facts"] for side in (walk.current, walk.goal))
-    turned = old is not None and new is not None and sorted(old) == sorted(new)
-    done = set_param(walk.current[token], "facts", new)
-    yield walk.edit_check(
-        "list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new
+def _yield_fact_changes(script: EditScript, token: str) -> Iterator[Change]:
+    old, new = (side[token].params["facts"] for side in (script.current, script.goal))
+    is_reordered = old is not None and new is not None and sorted(old) == sorted(new)
+    edited = set_param(script.current[token], "facts", new)
+    yield script.edit_check(
+        "list-reordered" if is_reordered else "fact-changed", "facts", edited, old=old, new=new
     )
 
 
@@ -70,7 +70,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
         yield from (fact, fact.swapcase())
     places = range(min(len(facts), CANDIDATES.repeated))
     yield from ("\n".join(facts[:place] + facts[place + 1 :]) for place in places)
-    # As many as a share asks for, all but one of them in the other case.
+    # The same number of facts, but the last one in the other case.
     yield from ("\n".join([*facts[:place], facts[place].swapcase()]) for place in places)
 
 
@@ -83,7 +83,7 @@ def _count_parts(params: Params) -> int:
 
 
 def _simplify(params: Params) -> Params:
-    """Return the parameters with the facts as they are looked for; judges read them as written."""
+    """Return the parameters with normalised facts; facts for a judge stay as they are written."""
     if params["facts"] is None or params["judge_prompt_ref"] is not None:
         return params
     facts = (

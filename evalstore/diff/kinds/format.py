@@ -1,4 +1,4 @@
-"""format: JSON or text, and the limits of its length."""
+"""format: whether an output is JSON or text, and the limits of its length."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ def _yield_texts(params: Params) -> Iterator[str]:
     )
     sized = list(yield_texts_around(params["min_chars"], params["max_chars"]))
     yield from ("{}", "x", *sized)
-    # The same lengths as JSON.
+    # JSON strings of the same lengths.
     yield from (f'"{text[2:]}"' for text in sized if params["format"] == "json" and len(text) > 1)
 
 
 def _bound_length(limit: Limit) -> Param:
-    # A format is compared while there is a limit, which is something to grade: a new one comes
-    # first.
+    # An edit of the format is compared while there is a limit, so that there is something to
+    # grade. So a new limit is added before, and a removed one is dropped after it.
     return Param(None, read_count, rule=_RULE, comes_first=lambda old, _: old is None, limit=limit)
 
 
 def _read_text_score(params: Params) -> TextScore | None:
-    # Lengths are counted in characters, too many for an automaton; one that the format asks for
-    # anyway is none.
+    # Counting characters needs too large an automaton; a minimum of 1 is no limit, because text is
+    # never empty.
     if (
         params["format"] != "text"
         or params["max_chars"] is not None
@@ -96,7 +96,7 @@ def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, in
         # Blanks are not JSON.
         for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
             for expected in ("json", "text", None):
-                # Lengths ascend, so the last that counts is the most.
+                # Lengths ascend, so the greatest one overwrites the others.
                 ways[tuple(_grade_format(check, expected, length, as_json) for check in checks)] = (
                     next_ - 1
                 )
@@ -120,7 +120,7 @@ def _grade_format(
 KIND = ComparedKind(
     params={
         "format": Param(None, read_one_of(*_FORMATS), rule=_RULE),
-        # 0 is not the absence of a limit, which says that there is something to grade. No text is
+        # A limit of 0 is not the same as none: with it, there is something to grade. Text is never
         # empty.
         "min_chars": _bound_length(at_least("min_chars", implied_by="format", ends_grading=True)),
         "max_chars": _bound_length(at_most("max_chars", highest=OUTPUT_LIMIT, ends_grading=True)),

@@ -119,8 +119,8 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     written = (list_json_outputs(value, way) for value in comparison.examples for way in ways)
     outputs = tuple(dict.fromkeys(chain.from_iterable(written)))
     decision = Decision(known.certainty, _explain_relation(known, comparison), outputs)
-    # What changed is the keyword, whatever is around it; all of both schemas tells the edit
-    # from others.
+    # The change shows the edited keyword alone; both whole schemas are its `discriminator`, which
+    # tells it from other edits.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
     return edit(
         known.rule,
@@ -135,7 +135,7 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
 
 
 def _find_schema_edits(old: Any, new: Any) -> list[Pointer]:
-    """Return where keywords differ; those of annotations only if there are no others."""
+    """Return where keywords differ; annotations only if nothing else differs."""
     found = list(_iterate_edits(old, new, ()))
     return [pointer for pointer in found if not _is_note(pointer)] or found
 
@@ -146,7 +146,7 @@ def _is_note(pointer: Pointer) -> bool:
 
 
 def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
-    """Yield the edits between two schemas; one that is absent on a side is an edit as a whole."""
+    """Yield where two schemas differ; a schema that one side lacks is one edit as a whole."""
     if is_same(old, new):
         return
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -162,7 +162,7 @@ def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
 
 
 def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]]:
-    """Return the schemas within a keyword by path, old and new; nothing for a whole edit."""
+    """Return the pairs of schemas inside a keyword by path; none if it is edited as a whole."""
     if key in SCHEMA_MAP_KEYWORDS and isinstance(old, dict) and isinstance(new, dict):
         names = sorted({*new, *old})
         return {(name,): (old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in names}
@@ -177,7 +177,7 @@ def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]
 
 
 def _find_keyword(schema: Any, pointer: Pointer) -> Any:
-    """Return what a schema says at a pointer; None where it says nothing."""
+    """Return what a schema has at a pointer; None if it has nothing there."""
     found, value = follow_pointer(schema, pointer)
     return value if found == pointer else None
 
@@ -245,7 +245,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 
 
 def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
-    """Return the schema that asks what the fields do; nothing where the question lacks one."""
+    """Return a schema that asks for the same as the fields; nothing if the question lacks one."""
     if "expected_fields" not in check:
         return {}
     expected, also = row.get("expected"), row.get("also_valid")
@@ -281,7 +281,7 @@ KIND = ComparedKind(
     },
     is_binary=say_always,
     assembly_order=-2,
-    may_miss=_has_fields,  # a question need not say what they should be
+    may_miss=_has_fields,  # a question may not say what they should be
     may_err=say_always,  # JSON beyond the limits, or a schema that takes too many steps
     question_parts=_find_question_parts,
     fill_from_reference=_fill_from_reference,

@@ -1,4 +1,4 @@
-"""limits: of each recorded number, the least and the most that pass."""
+"""limits: the least and the most of each recorded number that passes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _REASONS = {
 
 
 def _read_limit(value: Any) -> dict[str, Any]:
-    """Return the limits of a number, of which a least of 0 is none."""
+    """Return the limits of a number, without a minimum of 0, which has no effect."""
     limit = read_mapping(value)
     numbers = all(_is_limit(item) for item in limit.values())
     if not limit or not limit.keys() <= {"min", "max"} or not numbers:
-        raise UnreadableError(f"{value!r} is not the limits of a number")
+        raise UnreadableError(f"{value!r} is not a mapping of min and max to numbers")
     return {key: item for key, item in limit.items() if (key, item) != ("min", 0)}
 
 
@@ -67,7 +67,7 @@ def _describe_limit(limit: dict[str, Any] | None) -> str:
 def _decide(change: Change, old: Bounds, new: Bounds) -> Change:
     """Decide an edit of limits that are there before and after.
 
-    One that comes or goes asks for a number that may not be recorded.
+    Added or removed limits are not decided here, because their number may not be recorded.
     """
     below, above = old.is_within(new), new.is_within(old)
     if below and above:
@@ -78,7 +78,7 @@ def _decide(change: Change, old: Bounds, new: Bounds) -> Change:
 
 
 def _sample_measures(params: Params) -> Iterator[Measures]:
-    """Yield each number within its limits, then beyond them, as far as there are such numbers."""
+    """Yield each number within its limits, then beyond them, if there are such numbers."""
     for name in MEASURES:
         if params[name] is None:
             continue

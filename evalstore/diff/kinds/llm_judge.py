@@ -1,4 +1,4 @@
-"""llm_judge: one judge or a jury, what their prompts hold, and how often they are asked."""
+"""llm_judge: one judge or a jury, what their prompts contain, and how often they are asked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EACH = "each"
 
 
 def _read_each(value: Any) -> Any:
-    """Return statements with their weights, or the question's key that has them."""
+    """Return statements with their weights, or the key of the question that has them."""
     if find_question_key(value):
         return value
     return [_read_statement(item) for item in read_typed(value, list)]
@@ -49,12 +49,12 @@ def _read_statement(item: Any) -> dict[str, Any]:
 
 
 def _list_question_parts(params: Params) -> Iterator[Pointer]:
-    # What its judges' templates read is followed to the judges.
+    # What its judges' templates read is found elsewhere, from the judges.
     yield from ((value.key,) for value in list_question_values(params))
 
 
 def _find_signs(params: Params) -> frozenset[int]:
-    """Return the signs of the statements that count; without any, the judges say the score."""
+    """Return the signs of the weights; without statements, the judges give the score itself: 1."""
     statements = params[_EACH]
     if find_question_key(statements):
         return frozenset()
@@ -63,7 +63,7 @@ def _find_signs(params: Params) -> frozenset[int]:
 
 
 def _simplify(params: Params) -> Params:
-    """Return parameters with the sum that is made of the replies; without statements, none is."""
+    """Return parameters with the formula of the score instead of the statements and aggregate."""
     score = read_statement_score(params)
     if score is None:
         return {**params, "aggregate": None} if params[_EACH] is None else params
@@ -86,7 +86,7 @@ def _read_member(value: Any) -> dict[str, Any]:
 
 
 def _is_majority(params: Params) -> bool:
-    # A member votes by the check's threshold.
+    # Each member votes for or against by the check's threshold.
     return params["jury"] is not None and params["jury"]["aggregate"] == "majority"
 
 

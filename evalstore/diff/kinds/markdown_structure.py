@@ -28,8 +28,8 @@ from evalstore.languages.patterns import OUTPUT_LIMIT
 # Markdown has six levels.
 DEEPEST_HEADING = 6
 _HEADINGS, _LEVEL, _NO_H1, _SECTION = "min_headings", "max_heading_level", "no_h1", "section"
-# What a check asks for: the dialect, the name and the text; and how much is wanted, 0 of what holds
-# or does not.
+# What a check asks for: the dialect, the name and perhaps a text; and the number wanted, which is 0
+# for a demand that has no number.
 _Demand = tuple[tuple[str, ...], int]
 _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
 
@@ -43,9 +43,9 @@ def _yield_texts(params: Params) -> Iterator[str]:
     whole = [*headings, *sections, *blocks, *paragraphs]
     yield "\n\n".join(whole)
     yield "\n\n".join(["# a", *whole])
-    # One heading may hold all sections.
+    # One heading may contain the names of all sections.
     yield "\n\n".join([f"## {' '.join(params['required_sections'])}", *blocks, *paragraphs])
-    # A heading within code, and one that is underlined, are headings to one dialect only.
+    # A heading inside code, and an underlined one, are headings in one dialect only.
     yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
     underlined = [f"{heading[3:]}\n---" for heading in (*headings, *sections)]
     yield "\n\n".join([*underlined, *blocks, *paragraphs])
@@ -79,10 +79,10 @@ def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, in
             users[demand].append(index)
     chains = defaultdict[tuple[str, ...], list[_Demand]](list)
     for demand in users:
-        # What holds or does not is one trait for all demands of the same checks: they fail where
-        # any of these does.
+        # Demands without a number that the same checks make are one trait together: each of these
+        # checks fails if any of the demands does.
         chains[demand[0] if demand[1] else ("", *map(str, users[demand]))].append(demand)
-    traits = [list(_list_held(chain)) for chain in chains.values()]
+    traits = [list(_list_met(chain)) for chain in chains.values()]
     parsed = [check["dialect"] == "commonmark" for check in checks]
     if prod(map(len, traits)) > PROOFS.traits:
         return None
@@ -101,39 +101,40 @@ def _grade_traits(
     traits: Sequence[Sequence[frozenset[_Demand]]],
 ) -> Iterator[JointRawAnswers]:
     nothing: frozenset[_Demand] = frozenset()
-    # Of demands that are one trait, nobody knows which of them fails.
+    # If several demands are one trait, it is not known which of them fails.
     known = nothing.union(*(_select_known(trait) for trait in traits))
     for chosen in product(*traits):
-        held = nothing.union(*chosen)
-        failed = known - held
-        if _lacks_heading(held, failed) or any(_follows(demand, held) for demand in failed):
+        met = nothing.union(*chosen)
+        failed = known - met
+        if _lacks_heading(met, failed) or any(_follows(demand, met) for demand in failed):
             continue
-        answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
+        answers = tuple(PASSED if asked.keys() <= met else FAILED for asked in demands)
         yield answers
         # A text beyond the parser's limits.
         yield tuple(ERROR if one else answer for one, answer in zip(parsed, answers, strict=True))
 
 
-def _lacks_heading(held: frozenset[_Demand], failed: frozenset[_Demand]) -> bool:
-    """Whether a text would have no heading, and yet one that is demanded or forbidden."""
+def _lacks_heading(met: frozenset[_Demand], failed: frozenset[_Demand]) -> bool:
+    """Whether a text would have no heading, and yet a heading that is demanded or forbidden."""
     bare = {dialect for (dialect, name, *_), least in failed if (name, least) == (_HEADINGS, 1)}
     shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}
-    shown |= {dialect for (dialect, name, *_), _ in held if name == _SECTION}
+    shown |= {dialect for (dialect, name, *_), _ in met if name == _SECTION}
     return not bare.isdisjoint(shown)
 
 
-def _follows(demand: _Demand, held: frozenset[_Demand]) -> bool:
-    """Whether a demand follows from these: a longer heading has the shorter one, too."""
+def _follows(demand: _Demand, met: frozenset[_Demand]) -> bool:
+    """Whether a text that meets some demands meets this one, too."""
     (dialect, name, *texts), _ = demand
     if name == _NO_H1:
-        return ((dialect, _LEVEL), DEEPEST_HEADING) in held
-    others = [key[2] for key, _ in held if key[:2] == (dialect, name) and texts]
-    # A text without the shorter one lacks the longer one.
+        return ((dialect, _LEVEL), DEEPEST_HEADING) in met
+    others = [key[2] for key, _ in met if key[:2] == (dialect, name) and texts]
+    # A heading with a longer section name contains a shorter one inside it. A text without a
+    # forbidden text has no longer text that contains it.
     return any(texts[0] in other if name == _SECTION else other in texts[0] for other in others)
 
 
-def _list_held(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:
-    """Yield the demands that hold together: all or none, or of numbers those up to one of them."""
+def _list_met(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:
+    """Yield which demands can be met together: all or none; of numbers, all up to one of them."""
     if not chain[0][1]:
         yield from (frozenset(chain), frozenset())
         return
@@ -147,7 +148,7 @@ def _list_demands(check: Params) -> Iterator[_Demand]:
         if check[name]:
             yield (dialect, name), check[name]
     if check["max_heading_level"] < DEEPEST_HEADING:
-        # The lower the level, the more it asks for.
+        # A lower level asks for more.
         yield (dialect, _LEVEL), DEEPEST_HEADING - check["max_heading_level"]
     if check["no_h1"]:
         yield (dialect, _NO_H1), 0
@@ -160,7 +161,7 @@ KIND = ComparedKind(
         "dialect": Param(
             "commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"
         ),
-        # A required section is a heading.
+        # A required section is a heading, too, so it implies one.
         "min_headings": Param(
             0,
             read_count,

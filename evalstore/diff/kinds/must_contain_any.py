@@ -1,4 +1,4 @@
-"""must_contain_any: phrases of which so many must be there."""
+"""must_contain_any: a list of phrases, and how many of them an output must contain."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KIND = ComparedKind(
     params={
         "values": make_phrases_param("contain-phrase-added", "contain-phrase-removed"),
         "case_sensitive": CASE_SENSITIVE,
-        # Most is proved of one match as the minimum.
+        # Other edits are compared while the minimum is one match, because then most can be proved.
         "min_matches": Param(
             1,
             read_integer,

@@ -1,4 +1,4 @@
-"""must_not_contain: phrases none of which may be there."""
+"""must_not_contain: phrases that an output must not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""php_lint: which blocks are PHP, and what an output without any is worth."""
+"""php_lint: which code blocks are PHP, and the result for an output without any."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from evalstore.diff.kinds import (
 )
 from evalstore.languages.patterns import OUTPUT_LIMIT
 
-# A block that is cut, and a word in capitals, are PHP to one dialect only; so is a word that begins
-# with php.
+# An unclosed block, PHP in capitals, and a word that begins with php are PHP in one dialect only.
 _CODE = (
     "```php\n$x = 1;\n```",
     "```php\n$x = ;\n```",
@@ -33,10 +32,10 @@ def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, in
     without = {"pass": PASSED, "fail": FAILED, "unscored": MISSING}
     dialects = list(dict.fromkeys(check["dialect"] for check in checks))
     ways: dict[JointRawAnswers, int] = {}
-    # What one dialect sees says nothing about the other.
-    for seen in product((None, PASSED, FAILED, ERROR), repeat=len(dialects)):
-        said = dict(zip(dialects, seen, strict=True))
-        ways[tuple(said[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = (
+    # What one dialect finds says nothing about the other.
+    for found in product((None, PASSED, FAILED, ERROR), repeat=len(dialects)):
+        known = dict(zip(dialects, found, strict=True))
+        ways[tuple(known[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = (
             OUTPUT_LIMIT
         )
     return ways
@@ -53,7 +52,7 @@ KIND = ComparedKind(
     },
     is_binary=say_always,
     may_miss=lambda params: params["on_no_code"] == "unscored",
-    may_err=say_always,  # PHP may be missing
+    may_err=say_always,  # there may be no PHP parser on this machine
     question_parts=read_no_question,
     sample_texts=lambda _: iter(_CODE),
     joint_answers=_list_joint_answers,

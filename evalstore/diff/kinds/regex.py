@@ -1,4 +1,4 @@
-"""regex: a pattern, its flags, and where it may match, compared as one language."""
+"""regex: a pattern, its flags and its mode, compared as the set of texts that match."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _META = frozenset(".^$*+?{}[]()|")
 
 
 def _read_flags(value: Any) -> str:
-    """Return the flags, text or list, as sorted letters.
+    """Return flags, written as a text or a list, as sorted letters.
 
-    Raises `UnreadableError` for any that no pattern has.
+    Raises `UnreadableError` for an unknown flag.
     """
     flags = set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))
     if not flags <= _FLAGS:
@@ -44,7 +44,7 @@ def _read_flags(value: Any) -> str:
 
 
 def _may_exceed(params: Params) -> bool:
-    """Whether some output takes too many steps, or the pattern is run on none."""
+    """Whether some output takes too many steps, or the pattern cannot be run at all."""
     matcher = compile_matcher(params["pattern"], params["flags"], params["mode"])
     return isinstance(matcher, str) or matcher.may_exceed
 
@@ -57,7 +57,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 
 def _find_literal(pattern: str) -> str | None:
-    """Return the one text that a pattern of plain characters matches; None for any other."""
+    """Return the only text that a pattern of plain characters matches; None for other patterns."""
     text, rest = [], iter(pattern)
     for char in rest:
         escaped = next(rest, None) if char == "\\" else None

@@ -1,4 +1,4 @@
-"""target_match: targets, the mode and two tolerances, compared as what they accept."""
+"""target_match: targets, a mode and two tolerances, compared as the set of outputs they accept."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _REASONS = {
 
 
 class _Accepted(NamedTuple):
-    """What a check accepts: some texts, or ordered ranges of numbers that do not meet."""
+    """What a check accepts: some texts, or sorted ranges of numbers that do not touch."""
 
     texts: frozenset[str]
     ranges: tuple[TargetRange, ...]
 
 
 def _read_targets(value: Any) -> list[str]:
-    """Return targets as texts: a number is its shortest decimal."""
+    """Return targets as texts; a number becomes its shortest decimal."""
     items = read_typed(value, list)
     if not all(_is_target(item) for item in items):
         raise UnreadableError("a target is not a text or a number")
@@ -77,7 +77,7 @@ def _read_tolerance(value: Any) -> Decimal:
 
 
 def _list_accepted(params: Params) -> _Accepted | None:
-    """Return what a check accepts; None if the question says it, or a target is unreadable."""
+    """Return what a check accepts; None if the question says that, or a target is unreadable."""
     texts = _respell_targets(params)
     if not texts or _may_err(params):
         return None
@@ -88,12 +88,12 @@ def _list_accepted(params: Params) -> _Accepted | None:
 
 
 def _has_targets(params: Params) -> bool:
-    """Whether a check says its targets itself, and no question does."""
+    """Whether the targets are in the check itself, and not in the question."""
     return isinstance(params["targets"], list)
 
 
 def _respell_targets(params: Params) -> list[str] | None:
-    """Return the targets as compared; None if the question says them, or one is beyond a limit."""
+    """Return the targets as compared; None if there are none here, or one exceeds a limit."""
     steps = {STEPS_KEY: params.get(STEPS_KEY) or ()}
     targets = params["targets"] if _has_targets(params) else ()
     try:
@@ -113,14 +113,14 @@ def _merge_ranges(ranges: Sequence[TargetRange]) -> tuple[TargetRange, ...]:
 
 
 def _find_unaccepted(one: _Accepted, other: _Accepted) -> str | None:
-    """Return an output that `one` accepts and `other` does not; None where there is none."""
+    """Return an output that `one` accepts and `other` does not; None if there is none."""
     for text in sorted(one.texts):
         number = read_number(text)
         if text not in other.texts and (number is None or not _holds(other, Fraction(number))):
             return text
     for low, high in one.ranges:
         if other.texts:
-            # A number is written in more ways than any list has.
+            # A number can be written in endless ways, so no list of texts has all of them.
             return _write_unlisted(low, other.texts)
         for inside in _list_ends(low, high, other.ranges):
             if not _holds(other, inside):
@@ -141,7 +141,7 @@ def _list_ends(low: Fraction, high: Fraction, others: Sequence[TargetRange]) -> 
 
 
 def _write_number(number: Fraction) -> str:
-    """Return a decimal that is this number; sums and halves of decimals are such."""
+    """Return a number as an exact decimal; sums and halves of decimals always have one."""
     digits = 0
     while (number * 10**digits).denominator != 1:
         digits += 1
@@ -158,9 +158,9 @@ def _write_unlisted(number: Fraction, texts: frozenset[str]) -> str:
 
 
 def _find_target_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of what a check accepts, as one.
+    """Yield the edit of what a check accepts, as one edit.
 
-    Several would compare rubrics that are in neither document.
+    Several edits would compare rubrics that are in neither document.
     """
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
@@ -180,11 +180,11 @@ def _decide(change: Change) -> Change:
     old, new = _list_accepted(before.params), _list_accepted(after.params)
     if old is None or new is None:
         return _decide_by_tolerance(change)
-    gone, come = _find_unaccepted(old, new), _find_unaccepted(new, old)
-    if gone is come is None:
+    only_old, only_new = _find_unaccepted(old, new), _find_unaccepted(new, old)
+    if only_old is only_new is None:
         return replace(change, proof=_EQUAL)
-    direction = bound_direction(below=gone is None, above=come is None)
-    outputs = [text for text in (gone, come) if text is not None]
+    direction = bound_direction(below=only_old is None, above=only_new is None)
+    outputs = [text for text in (only_old, only_new) if text is not None]
     return _add_decision(change, direction, _REASONS[direction], outputs)
 
 
@@ -206,14 +206,14 @@ def _add_decision(
     change: Change, direction: Direction, reason: str, texts: Sequence[str]
 ) -> Change:
     check = change.checks[1]
-    # Whether the steps of `on` leave one of the texts that differ is not known.
+    # It is not known whether the steps of `on` ever leave one of the texts that differ.
     certainty = Certainty.ASSUMED if check.reads_part else Certainty.PROVED
     outputs = tuple(wrap_text(text, check.params) for text in texts)
     return replace(change, decision=Decision(certainty, reason, outputs, direction))
 
 
 def _may_err(params: Params) -> bool:
-    """Whether a target is unreadable or the question's, or an output has too many numbers."""
+    """Whether a target may be unreadable or unknown, or there are too many of them."""
     texts = _respell_targets(params)
     if texts is None or params["mode"] == "exact":
         # Without any target the check has nothing to grade.
@@ -248,7 +248,7 @@ def _build_language(params: Params) -> Any:
 
 
 def _simplify(params: Params) -> Params:
-    """Return the parameters with the targets as compared, without an unread tolerance."""
+    """Return the parameters with the targets as compared; a tolerance that nothing reads is 0."""
     read = {} if params["mode"] == "number" else {"tolerance": Decimal(0), "relative": Decimal(0)}
     texts = _respell_targets(params)
     return {**params, **read, "targets": texts and sorted(set(texts))}

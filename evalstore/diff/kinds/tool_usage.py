@@ -1,4 +1,4 @@
-"""tool_usage: tools that must or must not be called, their order, and whether shares count."""
+"""tool_usage: tools that must or must not be called, their order, and partial credit."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, write_canonical
 
 Entry = dict[str, Any]
-# The index of an entry in the old list and in the new one; None where it is not in it.
+# The index of an entry in the old list and in the new one; None if the list does not have it.
 EntryPlace = tuple[int | None, int | None]
 
 _NAME = "tools"
 _READ_KEYS = frozenset({"name", "args", "args_match", "min", "max"})
 _DEFAULTS = {"args_match": "subset", "min": 1}
 _DEMAND_KEYS = (("min",), ("max",), ("args", "args_match"))
-# From the one that asks for least.
+# The first asks for least, the last for most.
 _MODES = ("any_order", "in_order", "exact")
 _CONSTRAINT = "tool-constraint-changed"
 _read_args_match = read_one_of("subset", "exact")
 
 
 def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits of a check's `tools`: of an entry, of new and gone ones, of their order."""
+    """Yield the edits of a check's `tools`: edited, added and removed entries, and their order."""
     old, new = (side[token].params[_NAME] for side in (script.current, script.goal))
     if old is None or new is None or len(old) + len(new) > COMPARED.items:
         item = "tools of its own" if old is None or new is None else "another list"
@@ -52,7 +52,7 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
             "tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item}
         )
         return
-    # Three criteria: the same entry, the same tool with the same arguments, and the same tool.
+    # Entries pair by three criteria: equal, the same tool and arguments, the same tool.
     pairs = pair_items(old, new, is_same, _has_same_demand, _has_same_name)
     places: list[EntryPlace] = [(place, pairs.get(place)) for place in range(len(old))]
     for place, after in sorted(pairs.items()):
@@ -99,7 +99,7 @@ def _edit_entry(script: EditScript, token: str, places: tuple[int, int]) -> Iter
 
 
 def _describe_demand(entry: Entry, keys: tuple[str, ...]) -> Any:
-    # Arguments and how they match are one demand: the message gives both where both are written.
+    # Arguments and how they match are one demand: the message shows both if both are written.
     if len(keys) == 1 or "args" not in entry:
         return entry.get(keys[0])
     return entry["args"] if entry["args_match"] == "subset" else {"exactly": entry["args"]}
@@ -115,8 +115,8 @@ def _replace_entry(check: CheckState, place: int, entry: Entry) -> CheckState:
 
 
 def _add_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
-    # Added before removed: so a list that means the same after both is proved equal, whatever was
-    # exchanged.
+    # Entries are added before others are removed, so that a list with the same meaning in the end
+    # is proved equal, whatever was exchanged.
     goal: list[Entry] = script.goal[token].params[_NAME]
     for at, entry in enumerate(goal):
         seated = {after: place for place, (_, after) in enumerate(places)}
@@ -162,7 +162,7 @@ def _order_entries(script: EditScript, token: str, places: list[EntryPlace]) -> 
 
 
 def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
-    """Return the entries whose order counts: required ones, or in `exact` all that take calls."""
+    """Return the entries whose order counts: required ones, and in `exact` all that allow calls."""
     mode = check.params["mode"]
     if mode == "any_order":
         return []
@@ -171,13 +171,13 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
 
 
 def count_required_tools(params: Params) -> int | None:
-    """Return how many tools a tool_usage check requires, None where the question says."""
+    """Return how many tools a tool_usage check requires; None if the question says that."""
     tools = params["tools"]
     return sum(entry["min"] > 0 for entry in tools) if isinstance(tools, list) else None
 
 
 def _read_tools(value: Any) -> list[dict[str, Any]]:
-    """Return the entries of a check, each with its defaults written out."""
+    """Return the entries of `tools`, each with its defaults written out."""
     return [_read_tool(entry) for entry in read_typed(value, list)]
 
 
@@ -226,18 +226,18 @@ def _drop_repeated(entries: list[Entry]) -> list[Entry]:
 
 
 def _simplify(params: Params) -> Params:
-    """Return parameters that answer alike, without what decides nothing."""
+    """Return parameters with the same answers, without what has no effect."""
     if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
         return params
     mode, partial = params["mode"], params["partial"]
-    if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # an order, and shares, are of two
+    if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # order and shares need two tools
         mode, partial = "any_order" if mode == "in_order" else mode, False
-    # How arguments match means nothing without arguments.
+    # How arguments match has no effect without arguments.
     idle = {"args_match": _DEFAULTS["args_match"]}
     tools = [entry if "args" in entry else {**entry, **idle} for entry in params["tools"]]
     forbidden = params["forbidden"]
     if mode == "exact":
-        # A call that no entry asks for is one too many anyway.
+        # A call of a tool that no entry names is one too many anyway.
         named = {entry["name"] for entry in tools}
         forbidden = [name for name in forbidden if name in named]
     if mode != "exact":
@@ -247,10 +247,10 @@ def _simplify(params: Params) -> Params:
     return {**params, "tools": tools, "forbidden": forbidden, "mode": mode, "partial": partial}
 
 
-# Tools are compared in the mode that asks for less, and without partial credit.
+# Edits of tools are compared in the mode that asks for less, and without partial credit.
 KIND = ComparedKind(
     params={
-        # [] is not its absence: then the question's are not asked for.
+        # An empty list differs from none: with it, the question's tools are not asked for.
         "tools": Param(None, _read_tools, rule="tool-required-changed", edits=find_tool_changes),
         "forbidden": Param(
             [], read_texts, rule=_CONSTRAINT, items=(_CONSTRAINT, _CONSTRAINT), is_set=True
@@ -269,7 +269,7 @@ KIND = ComparedKind(
         ),
     },
     is_binary=lambda params: not params["partial"] or count_required_tools(params) in {0, 1},
-    may_miss=say_always,  # an output without a record of calls
+    may_miss=say_always,  # an output may have no recorded calls
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     demands_calls=True,
     question_parts=_find_question_parts,
