@@ -1,4 +1,4 @@
-"""The catalogue: every rule is one row in its area's module; a change names it by id."""
+"""The catalogue of rules: each is a row in its area's module, and a change names it by id."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _AREAS = (shared, rubric, checks, judge, dataset)
 
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
-    """Return a row with what follows from it: its mirror, and no direction if nothing moves.
+    """Return a row with the facts that follow from it, and with the deciders that all rules share.
 
-    What all that the checks can answer proves is tried last.
+    `prove_by_enumeration` is tried last, because it knows only that the result stays the same.
     """
     shared_by_all = (prove_weightless,) if rule.scope in CHECK_SCOPES else ()
     if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING:

@@ -217,7 +217,7 @@ _SCHEMA_ROWS = (
         message="{check} requires different JSON ({keywords})",
         reason="evalstore cannot prove which of the two accepts more",
         example="{enum: [low, high]}}} → {enum: [low, high, urgent]}}, required: [tier]}",
-        instead="minLength: 1}} → anyOf: [{type: 'null'} (the same in another notation)",
+        instead="minLength: 1}} → anyOf: [{type: 'null'} (the same, written differently)",
         certainty=Certainty.ASSUMED,
     ),
 )
@@ -306,7 +306,7 @@ _STRUCTURE_ROWS = (
         direction=FACTS,
         scope=Scope.CHECK,
         message="the facts that {check} looks for change ({what})",
-        reason="the share of facts found is taken of another list",
+        reason="the score is the share that is found of another list of facts",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead=(
             "facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, "

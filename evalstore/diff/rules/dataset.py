@@ -1,4 +1,4 @@
-"""Rules for a dataset's questions (catalogue I); references stand with the other references."""
+"""Rules for a dataset's questions; the rules for references are in `rules/judge.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = (
         reason="every other question keeps its score; compare means on common questions",
         mirror="question-removed",
         example="nothing → {id: q2, input: What is a cache context?}",
-        instead="a dataset of its own, where a mean must not move",
+        instead="a new dataset, if a mean must not move",
         headline=HeadlineLevel(Bump.MAJOR),
     ),
     ChangeRule(
@@ -77,7 +77,7 @@ ROWS = (
         message="{key} of {question} changes{why}",
         reason="a check of its rubric takes values from it",
         example="must_name: [tag] → must_name: {text: tag}",
-        instead="must_name: [tag] → must_name: [tag, cache tag] (which holds tag)",
+        instead="must_name: [tag] → must_name: [tag, cache tag] (which contains tag)",
         deciders=(prove_readers_unmoved,),
         certainty=Certainty.ASSUMED,
     ),

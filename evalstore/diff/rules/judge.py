@@ -1,4 +1,4 @@
-"""Rules for references, which import the other artifact's change, and for judges."""
+"""Rules for references, which import the changes of the other artifact, and for judges."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from evalstore.diff.references import (
 )
 from evalstore.versions import Bump
 
-_BESIDE = "a new judge, to which rubrics move one by one"
+_NEW_JUDGE = "a new judge, to which rubrics move one by one"
 
 
 def _show_advisory(change: Change) -> Proof | None:
-    """Show that it is the model of a check that only advises."""
+    """Prove that it is the model of a check that only advises."""
     return prove_weightless(change) if change.token else None
 
 
 def _make_row(id_: str, **facts: Any) -> ChangeRule:
-    common = {"artifact": "judge", "instead": _BESIDE, "certainty": Certainty.ASSUMED}
+    common = {"artifact": "judge", "instead": _NEW_JUDGE, "certainty": Certainty.ASSUMED}
     return ChangeRule(**{"id": id_, **common, **facts})
 
 
@@ -163,7 +163,7 @@ _JUDGE_ROWS = (
     _make_row(
         "judge-first-prompt-changed",
         message="what the judge is asked first: {change}",
-        reason="its reply is part of the prompt that the score is asked for with",
+        reason="its reply becomes part of the prompt that asks for the score",
         example="Plan for it → Plan well for it",
         is_sent=True,
     ),
@@ -287,7 +287,7 @@ _JUDGE_ROWS = (
         reason="one more domain; no score moves",
         mirror="judge-applicable-to-narrowed",
         example="applicable_to: [drupal] → applicable_to: [drupal, web]",
-        instead="a note under x_…, where it is not a claim",
+        instead="a note under x_…, which is not a claim",
     ),
     ChangeRule(
         id="judge-applicable-to-narrowed",
@@ -322,7 +322,7 @@ _JURY_ROWS = (
         direction=BY_STATEMENTS,
         scope=Scope.ANSWER,
         message="{check} {asks}",
-        reason="its score is made of what the judges say of each statement",
+        reason="its score is computed from what the judges say about each statement",
         example="each: [is kind] → each: [is kind, is short]",
         instead="each: [is kind] → each: [{text: is kind, weight: 1}] (the same, written out)",
         deciders=(prove_statements_unmoved,),

@@ -1,4 +1,4 @@
-"""Rules for a rubric's identity, its checks as wholes, and its scoring (catalogue A)."""
+"""Rules for a rubric's identity, its checks as wholes, and its scoring."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ ROWS = (
         id="check-question-values-changed",
         scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
-        reason="it takes values from each question, which decide what the change moves",
+        reason="its values come from each question, and they decide what the change does",
         example="values: {from: must_name} → values: {from: must_say}",
         instead="edit the values in the questions, where the rules of the kind judge them",
         certainty=Certainty.ASSUMED,

@@ -8,7 +8,7 @@ from evalstore.versions import Bump
 
 
 def _show_beside_scoring(change: Change) -> Proof | None:
-    """Show that no check has the key, so that only a bundle may read it."""
+    """Prove that no check has the key, so that only a bundle may read it."""
     if change.token:
         return None
     return Proof(
