@@ -1,4 +1,4 @@
-"""Compares two documents: what can move a score, and the bump that it needs."""
+"""Compares two documents: which changes can move a score, and which bump they need."""
 
 from typing import TYPE_CHECKING
 
@@ -47,5 +47,5 @@ __all__ = [
     "read_comparison_settings",
 ]
 
-# A hundred modules, for a store in which nothing may have changed.
+# Imported late: it loads a hundred modules, and often nothing in a store has changed.
 __getattr__ = import_lazily(__name__, {".comparison": ("compare",)})

@@ -1,4 +1,4 @@
-"""Lists the scores that a check, and a rubric, can have, where these are few."""
+"""Lists the scores that a check or a rubric can have, if these are few."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ZERO_AND_ONE = frozenset(_TWO)
 
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:
-    """Return every score that a check can have, or nothing where these are not known to be few."""
+    """Return every score that a check can have; nothing if they are many, or not known."""
     if KINDS[check.kind].passes_all(check.params):
         return _ONE
     if check.two_valued:
@@ -31,7 +31,7 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
 
 
 def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
-    """Return a finite set that holds every score of the rubric; None when none is known."""
+    """Return a finite set that contains every score of the rubric; None if none is known."""
     if rubric.combine in VERDICT_MODES:
         return _ZERO_AND_ONE
     scores = [list_scores(check) for check in rubric.checks]
@@ -39,7 +39,7 @@ def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
         return None
     if rubric.combine is Combine.WEIGHTED_AVG:
         return _find_attainable_averages(rubric)
-    # A failed required check and the policies give 0.
+    # A failed required check, and the policies for unscored checks, give 0.
     single = _ZERO_AND_ONE.union(*scores)
     halves = len(scores) % 2 == 0 or any(map(rubric.may_leave_out, rubric.checks))
     if rubric.combine is Combine.MEDIAN and halves:
@@ -53,9 +53,9 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
         left_out = sums if rubric.may_leave_out(check) else set()
         gains = {check.weight * score for score in (*list_scores(check), Fraction(0))}
         sums = left_out | {
-            (got + gain, total + check.weight) for got, total in sums for gain in gains
+            (points + gain, total + check.weight) for points, total in sums for gain in gains
         }
         if len(sums) > PROOFS.sums:
             return None
     # A failed required check and the policies for errors give 0.
-    return frozenset({Fraction(0)} | {got / total for got, total in sums if total})
+    return frozenset({Fraction(0)} | {points / total for points, total in sums if total})

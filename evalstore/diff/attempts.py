@@ -1,4 +1,4 @@
-"""What is tried as a witness: texts, records of calls, answers to invented questions."""
+"""Lists what is tried as a witness: texts, records of calls, answers to invented questions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from evalstore.model import Output, Question, Sample
 
 
 class Attempt(NamedTuple):
-    """A sample that is tried; `example` is the place of one that a file holds."""
+    """A sample to try; if it is an example of a file, `example` is its place."""
 
     sample: Sample
     example: Place | None = None
 
 
 def yield_texts(texts: Mapping[str, Fraction | None]) -> Iterator[Attempt]:
-    """Yield texts in the order of trying: those that surely move, typed ones, short ones."""
+    """Yield texts in the order to try them: sure to move the score, then in ASCII, then short."""
     ordered = order_texts(texts, lambda text: (texts[text] is None, not text.isascii()))
     yield from (Attempt(Sample(Output(text))) for text in ordered)
 
 
 def yield_outputs(change: Change) -> Iterator[Attempt]:
-    """Yield outputs to try: texts, some with records of calls where the check reads those."""
+    """Yield outputs to try: texts, with records of calls if the check reads calls."""
     if records := build_records(change):
         few = list(islice(build_candidates(change), EVIDENCE.texts_beside))
         yield from (Attempt(Sample(Output(text, record))) for record, text in product(records, few))
@@ -42,25 +42,25 @@ def yield_outputs(change: Change) -> Iterator[Attempt]:
 
 
 def yield_measured(change: Change) -> Iterator[Attempt]:
-    """Yield a plain text with numbers that a run may have recorded, where the check reads those."""
+    """Yield a plain text with numbers that a run may record, if the check reads these."""
     for measures in build_measures(change):
         yield Attempt(Sample(Output(PLAIN_TEXT, measures=measures)))
 
 
 def yield_answers(change: Change) -> Iterator[Attempt]:
-    """Yield the same as answers to invented questions, where a check reads the question."""
+    """Yield outputs as answers to invented questions, if a check reads the question."""
     for row, filled in build_questions(change):
         question = Question(row["id"], row["input"], row)
         for attempt in yield_outputs(filled):
             yield Attempt(replace(attempt.sample, question=question))
         for text in islice(build_candidates(filled), EVIDENCE.texts_beside):
-            # More than what is looked for, behind it and before it.
+            # What is looked for, with more text after or before it.
             yield Attempt(Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question))
             yield Attempt(Sample(Output(f"{PLAIN_TEXT}\n\n{text}"), question))
 
 
 def repeat_sample(witness: Witness) -> Attempt:
-    """Return what a witness shows, to try it between other rubrics."""
+    """Return the sample of a witness, to try it with other rubrics."""
     row = witness.question
     question = (
         None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)

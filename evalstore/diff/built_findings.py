@@ -1,4 +1,4 @@
-"""Builds each change's finding: its level, place and fingerprint, and its children."""
+"""Builds the finding of each change: its level, place, fingerprint and children."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
     after = new.cut_to_written(change.new_pointer)
     finding = replace(
         finding,
-        # The finding is where the new document has it, or where the old one had it if it is gone.
+        # The finding points into the new document, or into the old one if the part was removed.
         pointer=format_json_pointer(after if after is not None else before or ()),
         old=old.find_place(before),
         new=new.find_place(after),
@@ -51,7 +51,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
 
 
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
-    """Return the rule of a change, its level and how that is known; nothing else is looked for."""
+    """Return a finding with just the rule of a change, its level, and how sure that is."""
     rule, proof, level = judge_change(change, settings.profile, settings.rule_set)
     finding = DiffFinding(
         *(EITHER, EITHER, None),
@@ -68,16 +68,16 @@ def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFin
 def _apply_declaration(
     finding: DiffFinding, change: Change, settings: ComparisonSettings
 ) -> DiffFinding:
-    """Return the finding with the setting that declares its change, where there is one."""
+    """Return the finding with the setting that declares its change, if there is one."""
     if change.proof is None or change.proof.declared is None:
         return finding
-    # What a setting declares is no proof: the rule's own level is shown, too.
+    # A declaration is not a proof, so the rule's own level is shown, too.
     undeclared = judge_change(replace(change, proof=None), settings.profile, settings.rule_set)
     return replace(finding, level_before=undeclared.level, overridden=change.proof.declared)
 
 
 def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
-    """Make weight and threshold findings that a combine mode ignores children of its change.
+    """Make findings of weights and thresholds that a mode ignores children of the mode's change.
 
     `findings` are those of `changes`, in the same order.
     """
@@ -89,7 +89,7 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
     kept: list[DiffFinding] = []
     children: list[DiffFinding] = []
     for change, finding in zip(changes, findings, strict=True):
-        # A finding of a higher level than the mode's would be hidden as its child.
+        # A finding with a higher level than the mode's stays: as a child, it would be hidden.
         is_child = _is_ineffective(change, changes[at]) and finding.level <= combine.level
         (children if is_child else kept).append(finding)
     parent = _cover_children(replace(combine, children=tuple(children)))
@@ -99,9 +99,10 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
 def lift_value_findings(
     changes: list[Change], findings: list[DiffFinding]
 ) -> Iterator[DiffFinding]:
-    """Yield what the kinds' own rules say about questions' values, instead of the whole finding.
+    """Yield, for each changed value of a question, the findings of the rules of the check's kind.
 
-    What they say alike of several questions is one finding, where the first of them stands.
+    They replace the finding of the value itself. Equal findings for several questions become one,
+    in the first one's place.
     """
     lifted: dict[object, list[DiffFinding]] = {}
     defaults: set[object] = set()
@@ -141,7 +142,7 @@ def _join_alike(alike: list[DiffFinding], *, is_default: bool) -> DiffFinding:
 
 
 def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
-    """Return the findings with unique fingerprints: an edit made twice gets two."""
+    """Return the findings with unique fingerprints, even if the same edit was made twice."""
     seen: Counter[str] = Counter()
     numbered = []
     for finding in findings:
@@ -165,7 +166,7 @@ def _is_ineffective(change: Change, combine: Change) -> bool:
 
 
 def _cover_children(finding: DiffFinding) -> DiffFinding:
-    """Return the finding with a fingerprint that its children are part of."""
+    """Return the finding with a fingerprint that also covers its children."""
     if not finding.children:
         return finding
     prints = [child.fingerprint for child in finding.children]
@@ -217,6 +218,6 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
         return next(
             (write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index)
         )
-    # An item that is not a mapping goes by its value, so that a shifted list keeps the fingerprints
-    # of its edits.
+    # An item that is not a mapping is named by its value, so that fingerprints stay the same if a
+    # list is shifted.
     return str(index) if item is None or isinstance(item, list) else write_canonical(item)

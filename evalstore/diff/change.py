@@ -14,11 +14,11 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
 
-# The rule of changes that match no other rule: major.
+# The rule of changes that match no other rule; it is major.
 UNCLASSIFIED = "unclassified-change"
 # The rule of an edit of the statements that judges are asked about.
 STATEMENTS_CHANGED = "check-statements-changed"
-# How the reason of a decision begins where a comparison came to no end.
+# How the reason of a decision begins if a comparison could not be finished.
 UNDECIDED = "undecided: "
 
 
@@ -33,14 +33,14 @@ class Scope(StrEnum):
     VERDICT = "the verdict"
 
 
-# Scopes whose directions are lifted from one check to its rubric. What a check answers is made of
-# its parts with their signs, so that only `negate` turns it round.
+# Scopes whose directions are lifted from one check to its rubric. The direction of an answer
+# already includes the signs of its parts, so that only `negate` turns it round.
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT, Scope.ANSWER})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionEdit:
-    """One question on both sides: its new id, what it says itself, and both sides' defaults."""
+    """One question on both sides: its new id, its own keys, and both sides' defaults."""
 
     id: str
     own: tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -53,22 +53,23 @@ class QuestionEdit:
         return {**was, **old}, {**now, **new}
 
 
-# `before` and `after` differ by this edit alone, whatever else changed between the documents: each
-# is judged by itself. What all edits do follows from `made`, where one is made after the other.
+# Each edit is judged by itself: `before` and `after` differ by this edit alone, whatever else
+# changed between the documents. In `made`, the edits follow each other, so what all of them do
+# together follows from that.
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides, and a rubric's states before and after.
 
-    `made` are the states of the edit made after those before it, None where they are the same.
+    `made` has the states if this edit is made after the earlier edits; None if they are the same.
 
     `token` names the check that changes, `name` the key. A `proof` says that the change moves
-    nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
-    fingerprint, where `old` and `new` do not tell one edit from another. `words` fill the rule's
-    message. An edit of a judge has both `judges`, one of a dataset the `questions` that it reaches.
-    An edit of a reference, or of what is read of a question, has the `imported_diff` of what it
-    names or of the checks that read it; `together` is what all edits of its questions do. `effect`
-    is what an edit of a rubric does, by all that its checks can answer. `is_sent`: judges are asked
-    on both sides, and differ, or are sent what differs.
+    nothing; a `decision` says what is known about a change that may move something. `discriminator`
+    is part of the fingerprint, for edits that `old` and `new` alone do not distinguish. `words`
+    fill the rule's message. An edit of a judge has both `judges`; an edit of a dataset has the
+    `questions` that it affects. An edit of a reference, or of something that checks read from a
+    question, has the `imported_diff` of the other artifact or of these checks; `together` is what
+    all edits of its questions do. `effect` is what an edit of a rubric does, given all that its
+    checks can answer. `is_sent`: judges are asked on both sides, but other judges, or other texts.
     """
 
     rule: str
@@ -94,12 +95,12 @@ class Change:
 
     @property
     def is_addition(self) -> bool:
-        """Whether there is a new value: not None, which is absent, and not off."""
+        """Whether there is a new value: neither None (absent) nor False (off)."""
         return self.new is not None and self.new is not False
 
     @property
     def item(self) -> Any:
-        """The new value; the old one where the new one is absent or off."""
+        """The new value; the old one if the new one is absent or off."""
         return self.new if self.is_addition else self.old
 
     def with_words(self, **words: str) -> Change:
@@ -107,19 +108,19 @@ class Change:
         return replace(self, words={**self.words, **words})
 
     def with_reason(self, why: str) -> Change:
-        """Return the change with the reason why its effect is unknown."""
+        """Return the change with a reason, which its message adds after a semicolon."""
         return self.with_words(why=f"; {why}")
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:
-        """The rubric before and after; for the rules of rubrics only."""
+        """The rubric before and after; raises `LookupError` for a change of anything else."""
         if self.before is None or self.after is None:
             raise LookupError(f"{self.rule} is not a change of a rubric")
         return self.before, self.after
 
     @property
     def step(self) -> Change:
-        """The edit made after those before it, instead of alone."""
+        """The edit as made after the earlier edits, instead of alone."""
         if self.made is None:
             return self
         return replace(self, before=self.made[0], after=self.made[1], made=None, effect=None)
@@ -132,7 +133,7 @@ class Change:
 
     @property
     def checks(self) -> tuple[CheckState, CheckState]:
-        """The check before and after; for the rules of checks only."""
+        """The check before and after; only for a check that is on both sides."""
         before, after = self.states
         return before[self.token], after[self.token]
 
@@ -140,10 +141,8 @@ class Change:
 class Proof(NamedTuple):
     """Why a change moves nothing.
 
-    `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
-
-    `since` is the first rule set that uses it; `declared` is the setting that says so, where
-    nothing proves it.
+    `rule` is the rule that the change then belongs to, if that is another one. `since` is the first
+    rule set that uses the proof. `declared` is the setting that says so, if nothing proves it.
     """
 
     text: str
@@ -158,11 +157,11 @@ Decider = Callable[[Change], Proof | None]
 
 
 class AnswerGoal(NamedTuple):
-    """Answers that move a rubric: each check's score before and after, by token.
+    """Answers that move a rubric's score: each check's score before and after, by token.
 
-    `judged` are the judges' own scores. `shift` is how far its score rises (falls, below 0), None
-    where it is lost or won. `text` is one that makes the checks answer so that read text alone, as
-    far as an automaton knows.
+    `judged` has the judges' own scores. `shift` is how far the rubric's score rises (below 0:
+    falls); None if one side has no score. `text` gets these answers from the checks that read text
+    alone, as far as automata can say.
     """
 
     text: str
@@ -174,14 +173,14 @@ class AnswerGoal(NamedTuple):
 class RubricEffect(NamedTuple):
     """What an edit does to one output's score and verdict.
 
-    Bounds are about outputs that are scored on both sides; directions also count what is scored on
-    one side alone.
+    Bounds are about outputs that are scored on both sides; directions also include outputs that are
+    scored on one side only.
 
-    `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
-    errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
-    answer that were looked at; `texts` those that move, the best first, with how far each rises at
-    least (falls, below 0) whatever the judges say, if it must; `list_goals` lists some of the
-    answers that move.
+    `moves`: some score or verdict may change, appear or disappear. `max_shift` is true whatever
+    errs or is missing, `max_shift_scored` only if every check has a score. `ways` is how many ways
+    to answer there are. `texts` are texts whose score may move, the best first; the number is how
+    far the score rises at least (below 0: falls), whatever judges say, or None if it may stay.
+    `list_goals` lists some of the answers that move the score.
     """
 
     moves: bool
@@ -195,7 +194,7 @@ class RubricEffect(NamedTuple):
 
 
 class MovingEdits(NamedTuple):
-    """Which edits an output moves, by index, and whether one moves under all of them."""
+    """Which edits, by index, have an output whose score they move, and whether all together do."""
 
     alone: Mapping[int, Witness] = MappingProxyType({})
     together: bool = False
@@ -206,9 +205,9 @@ NOTHING_SHOWN = MovingEdits()
 
 
 class Decision(NamedTuple):
-    """What a prover knows of an edit that may move a score: how surely, why, and which outputs.
+    """What is known about an edit that may move a score: how surely, why, and by which outputs.
 
-    `direction` is there where it is not the rule's; `since` is the first rule set that uses it.
+    `direction` is set if it is not the rule's; `since` is the first rule set with it.
     """
 
     certainty: Certainty
@@ -219,14 +218,14 @@ class Decision(NamedTuple):
 
     @property
     def is_assumed(self) -> bool:
-        """Whether nothing that ran knows it."""
+        """Whether it is only assumed: nothing that ran showed it."""
         return self.certainty is Certainty.ASSUMED
 
 
 class DirectionRule(NamedTuple):
     """A rule's direction, in words and as a function of the change.
 
-    `decide_verdict` finds the direction of the verdict where that is another one.
+    `decide_verdict` finds the direction of the verdict, if that may differ from the score's.
     """
 
     words: str
@@ -250,13 +249,12 @@ class HeadlineLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRule:
-    """One row of the catalogue; what it leaves out means an edit that may move a score.
+    """One row of the catalogue; the defaults are those of an edit that may move a score.
 
-    Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the
-    rule itself where none is named. `example` is an edit that the rule finds at its level,
-    `instead` what to do to need less: as an edit, or in words; `since` is the first rule set that
-    has it: under an older one its changes belong to the rule that it `replaces`. `is_sent`: its
-    edits are of what a model is sent.
+    `mirror` is the rule of the reverse edit; the default is the rule itself. `example` is an edit
+    that gets this rule and its level; `instead` is what to do if a lower level is wanted: an edit,
+    or words. `since` is the first rule set with this rule; in older ones, its changes belong to the
+    rule that it `replaces`. `is_sent`: its edits change what a model is sent.
     """
 
     id: str

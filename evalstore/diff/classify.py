@@ -45,7 +45,7 @@ class RuledLevel(NamedTuple):
 def classify(
     change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
 ) -> DiffFinding:
-    """Return the level, directions and words of one change; only a decider lowers it.
+    """Return the level, directions and message of one change; only a proof lowers the level.
 
     Nothing that is newer than the rule set is used.
     """
@@ -58,7 +58,7 @@ def classify(
 def judge_change(
     change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
 ) -> RuledLevel:
-    """Return the level of one change and what gives it; no words and no directions are found."""
+    """Return the level of one change, its rule and proof, but no message and no directions."""
     change = restrict_to_rule_set(change, rule_set)
     rule = RULES[change.rule]
     proof = change.proof or _find_proof(change, rule, rule_set)
@@ -77,14 +77,14 @@ def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
     proof = change.proof if change.proof and change.proof.since <= rule_set else None
     decision = change.decision if change.decision and change.decision.since <= rule_set else None
     if (rule, proof, decision) == (change.rule, change.proof, change.decision):
-        return change  # as nearly always: a copy costs more than the look
+        return change  # nearly always: comparing is cheaper than a copy
     return replace(change, rule=rule, proof=proof, decision=decision)
 
 
 def _find_rule(id_: str, rule_set: int) -> ChangeRule:
-    """Return the rule; in a rule set that does not have it yet, the one that it replaces."""
+    """Return the rule; for a rule set that does not have it yet, the rule that it replaces."""
     rule = RULES[id_]
-    # A rule may replace one that came after the set as well.
+    # The replaced rule may be newer than the rule set as well.
     while rule.since > rule_set:
         rule = RULES[rule.replaces]
     return rule
@@ -107,14 +107,14 @@ def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> DiffFinding:
-    # What is assumed to move nothing has no bound: it may move after all.
+    # If it is only assumed that nothing moves, there is no bound, because it may move after all.
     shift = None if proof.certainty is Certainty.ASSUMED else Fraction(0)
     proved = replace(rule, level=proof.level, certainty=proof.certainty, reason=proof.text)
     return _make_finding(change, proved, TotalEffect(NONE, NONE, shift, shift))
 
 
 def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding:
-    """Return the finding of a change by a rule, as it is for this change."""
+    """Return the finding of a change; `rule` has the level and reason for this very change."""
     return DiffFinding(
         *claim.directions,
         claim.max_shift,
@@ -130,7 +130,7 @@ def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding
 
 
 def find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
-    """Return where an edit that its rule judges moves the score and the verdict."""
+    """Return the directions of the score and the verdict of an edit that no proof covers."""
     if rule.scope is Scope.NOTHING:
         return NONE, NONE
     direction = (change.decision and change.decision.direction) or rule.direction.decide_score(
@@ -149,8 +149,8 @@ def find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direct
     elif rule.scope is Scope.ANSWER:
         score, verdict = ((flip_direction(score),) * 2) if check.negate else (score, verdict)
     else:
-        # A negated check turns its directions round, before they are lifted through combine mode
-        # and required checks.
+        # A negated check turns the directions round, before the combine mode and required checks
+        # are taken into account.
         score, verdict = turn_direction(score, check), turn_direction(verdict, check)
     return (lift_direction(check, rubric, score, verdict),) * 2
 
@@ -163,7 +163,7 @@ def _get_deciding_diff(change: Change) -> Diff | None:
 def _bound_shifts(
     change: Change, rule: ChangeRule, score: Direction
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return how far the score moves whatever errs, and where all of every check is scored."""
+    """Return how far the score moves at most, whatever errs, and if every check is scored."""
     if score is NONE:
         return Fraction(0), Fraction(0)
     shift = _bound_shift(change, rule)
@@ -173,11 +173,11 @@ def _bound_shifts(
 
 def _bound_shift(change: Change, rule: ChangeRule) -> Fraction | None:
     imported = _get_deciding_diff(change)
-    # A bound of 1 or more excludes nothing, as scores are from 0 to 1: it is None.
+    # A bound of 1 or more excludes nothing, because scores are from 0 to 1. So it becomes None.
     shift = imported.total.max_shift if imported else None
     if rule.shift:
         shift = rule.shift(change)
-    # A check moves the rubric by its share of the weights at most.
+    # A check moves the rubric's score by no more than its share of the weights.
     if rule.scope in CHECK_SCOPES:
         shares = [*map(bound_share, change.checks, change.states)]
         part = None if None in shares else max(known for known in shares if known is not None)
@@ -186,7 +186,7 @@ def _bound_shift(change: Change, rule: ChangeRule) -> Fraction | None:
 
 
 def find_certainty(change: Change, rule: ChangeRule, proof: Proof | None) -> Certainty:
-    """Return how its level is known of a change that this rule judges."""
+    """Return how sure the level of a change is, given its rule and proof."""
     if proof:
         return proof.certainty
     if change.imported_diff is None:

@@ -63,7 +63,7 @@ _NEEDS_OTHERS = Decision(
     Certainty.BY_DEFINITION, "by itself it moves no score, together with the other edits it does"
 )
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
-# From the one that finds out least.
+# From the least detail to the most.
 _RANKED = (Detail.RULES, Detail.LEVELS, Detail.BUMP, Detail.FINDINGS, Detail.WITNESSES)
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 
@@ -71,7 +71,7 @@ _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 def _attach_effects(
     changes: list[Change], load: ArtifactLoader | None, moving: MovingEdits
 ) -> tuple[list[Change], RubricEffect | None]:
-    # Most comparisons edit no scoring, and need none of what this loads.
+    # Imported late, because most comparisons contain no edit of scoring.
     from evalstore.diff.effects.edits import attach_effects
 
     return attach_effects(changes, load, moving)
@@ -80,7 +80,7 @@ def _attach_effects(
 def apply_declarations(
     change: Change, settings: ComparisonSettings, renames: Mapping[str, str]
 ) -> Change:
-    """Return the change with the proof that a declaration gives it, where there is one."""
+    """Return the change with a proof, if the store's settings declare the change."""
     if change.rule == "extension-field-changed" and change.name in settings.cosmetic:
         return replace(change, proof=_DECLARED_COSMETIC)
     if change.rule == "question-id-renamed" and change.new in list_later_ids(renames, change.old):
@@ -89,18 +89,18 @@ def apply_declarations(
 
 
 def apply_level_settings(finding: DiffFinding, settings: ComparisonSettings) -> DiffFinding:
-    """Return the finding at its level: by the rule, an override, and what people accepted."""
+    """Return the finding at its final level: by the rule, an override and an acceptance."""
     finding = _override_level(finding, settings.overrides)
     accepted = settings.accepted.get(finding.fingerprint)
-    # An acceptance of major as minor covers no level above the one that was looked at.
+    # An acceptance does not cover a level above the one that people accepted.
     if accepted is None or not accepted.level < finding.level <= accepted.was:
         return finding
     return replace(finding, level=accepted.level, accepted=accepted)
 
 
 def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
-    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the
-    # verdict.
+    # `<rule>:<direction>` wins over `<rule>`. If the score does not move, the direction is that of
+    # the verdict.
     moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
     name = next(
         (name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None
@@ -110,7 +110,7 @@ def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> Diff
     return replace(finding, level=overrides[name], overridden=name)
 
 
-def compare(  # noqa: PLR0913  # two sides, and what is known beside them
+def compare(  # noqa: PLR0913  # two sides, and what is known about them
     old: Artifact | Mapping[str, Any],
     new: Artifact | Mapping[str, Any],
     *,
@@ -123,17 +123,17 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's
-    change; without it a moved pin is major. `rows` are the rows, old and new, of a dataset that
-    keeps them in a file beside it. `settings` are what the store says of changes: a profile,
-    declarations, overrides, and what people accepted. `detail` leaves out what nobody is going to
-    look at. `replies` says how judges answer about examples (`ask`, `model`).
+    changes; without it, a moved pin is major. `rows` are the old and new rows of a dataset that
+    keeps them in a separate file. `settings` say how the store judges changes: a profile,
+    declarations, overrides and acceptances. `detail` says how much of the result is needed.
+    `replies` says how judges answer about examples (`ask`, `model`).
     """
     settings = settings or ComparisonSettings()
     # An override of one direction alone needs the directions.
     if detail in _FOR_BUMPS and any(":" in name for name in settings.overrides):
         detail = Detail.FINDINGS
-    # What was accepted is found by its fingerprint, and the rule of a question's value is that of
-    # its kind.
+    # Acceptances need fingerprints. Overrides need the real rule, and for a question's value that
+    # is a rule of the check's kind.
     elif detail is Detail.LEVELS and (settings.accepted or settings.overrides):
         detail = Detail.BUMP
     return _Comparison(load, settings, detail=detail, replies=replies).run(old, new, rows)
@@ -141,9 +141,9 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 
 @dataclass(slots=True)
 class _Comparison:
-    """One comparison and those of the references within it, each pair of artifacts once.
+    """One comparison, and those of the references in it; each pair of artifacts is compared once.
 
-    `invents`: questions may be invented to show what moves.
+    `invents`: questions may be invented to find a witness.
     """
 
     load: ArtifactLoader | None
@@ -158,13 +158,13 @@ class _Comparison:
         sides = (read_document(old), read_document(new))
         # Facts: the edits that lead from one document to the other, as the rule set knows them.
         changes = self._list_changes(sides, rows)
-        # What a reference names, and the checks that read a question's reference, say what their
-        # change does.
+        # The effect of a changed reference comes from the artifact that it names; that of a changed
+        # question comes from the checks that read it.
         changes = self._follow_references(changes)
-        # Another digest under one version would be a second document of that name, so spelling
-        # alone is a change.
+        # Spelling alone is a change, because it changes the digest, and one version must not have
+        # two digests.
         changes = changes or list(find_spelling_change(sides))
-        # All that the checks can answer: what each edit does, and all of them together.
+        # Effects: what each edit does, and all together, given all that the checks can answer.
         effect, moving = None, NOTHING_SHOWN
         edits = list_scoring_edits(changes)
         if edits and self.detail in _FOR_BUMPS:
@@ -174,7 +174,7 @@ class _Comparison:
             changes = self._cancel_edits(changes, effect)
         if (effect is None or effect.moves) and not any(map(self._is_major, changes)):
             changes = self._follow_steps(changes)
-        # RuledLevel: every change becomes the finding of its rule.
+        # Findings: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
             findings = [build_level_finding(change, self.settings) for change in changes]
             findings = show_moving_edits(findings, moving)
@@ -182,7 +182,7 @@ class _Comparison:
         else:
             findings = [build_finding(change, sides, self.settings) for change in changes]
             findings = show_moving_edits(findings, moving)
-            # Evidence: outputs that move, graded under both rubrics.
+            # Evidence: outputs whose score moves, graded under both rubrics.
             replay = (
                 prepare_replay(changes, sides, self.load, invents=self.invents)
                 if self.detail is Detail.WITNESSES
@@ -195,11 +195,11 @@ class _Comparison:
             )
             steps = self._judge_steps(changes, findings)
             total = find_total(steps, findings, effect, replay)
-            # Only a rubric has a combine mode, only a dataset questions: each of the two finds
-            # nothing in the other.
+            # Only a rubric has a combine mode, and only a dataset has questions, so at most one of
+            # these two has anything to do.
             findings = group_under_combine(changes, list(lift_value_findings(changes, findings)))
             findings = number_duplicates(findings)
-        # Levels: the settings' overrides, and what people accepted.
+        # Levels: the overrides and acceptances of the settings.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         diff = self._summarise(sides, findings, total)
         is_shown = self.detail is Detail.WITNESSES and not self.depth
@@ -210,13 +210,13 @@ class _Comparison:
         )
 
     def _cancel_edits(self, changes: list[Change], effect: RubricEffect | None) -> list[Change]:
-        """Return the changes, with a proof for each that moves a score only alone."""
+        """Return the changes, with a proof for those that move a score alone but not together."""
         if effect is None or effect.moves:
             return changes
         return [replace(one, proof=_CANCELLED) if self._is_major(one) else one for one in changes]
 
     def _follow_steps(self, changes: list[Change]) -> list[Change]:
-        """Return the edits made one after the other: alone each moves nothing, all together may."""
+        """Return the edits as made one after the other: alone they may move nothing, but not so."""
         steps = [change.step for change in changes]
         if not any(map(self._is_major, steps)):
             return changes
@@ -229,14 +229,14 @@ class _Comparison:
     def _judge_steps(
         self, changes: list[Change], findings: list[DiffFinding]
     ) -> list[tuple[Change, DiffFinding]]:
-        """Return the edits made one after the other, which lead to the new rubric, judged so."""
+        """Return the edits as made one after the other, each with its finding in that position."""
         return [
             (change, finding) if change.made is None else (change.step, self._classify(change.step))
             for change, finding in zip(changes, findings, strict=True)
         ]
 
     def _is_major(self, change: Change) -> bool:
-        """Whether a change is an edit of scoring that moves a score, as far as its rule knows."""
+        """Whether a change is an edit of scoring, and major by its rule."""
         if change.before is None or not is_scoring_edit(*change.states):
             return False
         return self._judge(change).level is Bump.MAJOR
@@ -244,7 +244,7 @@ class _Comparison:
     def _find_moving_edits(
         self, changes: list[Change], edits: list[int], sides: Sides
     ) -> MovingEdits:
-        """Return the edits that one of a few outputs shows to be major, enough for a bump."""
+        """Return the edits that one of a few outputs proves to be major, which a bump needs."""
         majors: dict[int, Direction] = {}
         for index in edits:
             rule, proof, level = self._judge(changes[index])
@@ -254,7 +254,7 @@ class _Comparison:
         return find_moving_edits(changes, edits, majors, replay)
 
     def _needs_effects(self, changes: list[Change], moving: MovingEdits) -> bool:
-        """Whether to find what checks can answer; for a bump, if that may lower a major change."""
+        """Whether the effects are needed; for a bump, only if they may lower a major change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
         shown = moving.alone if moving.together else {}
@@ -284,7 +284,7 @@ class _Comparison:
         pair = (old.digest, new.digest)
         if pair not in self.diffs:
             load = self.load if self.depth + 1 < COMPARED.nested_references else None
-            # What a pin imports is shown with its witnesses, unless only its bump counts.
+            # The changes that a pin imports are shown with witnesses, unless only the bump counts.
             detail = Detail.BUMP if self.detail in _FOR_BUMPS else Detail.WITNESSES
             inner = _Comparison(
                 load, self.settings.without_opinions, self.depth + 1, detail, diffs=self.diffs
@@ -293,7 +293,7 @@ class _Comparison:
         return self.diffs[pair]
 
     def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
-        """Return the difference of two rubrics filled for one question; no other is invented."""
+        """Compare two rubrics that are filled for one question; no question is invented."""
         wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
         detail = min(wanted, most, key=_RANKED.index)
         settings = self.settings.without_opinions

@@ -19,7 +19,7 @@ NONE, STRICTER, LOOSER, EITHER = (
     Direction.EITHER,
 )
 # Combine modes: those that read verdicts instead of scores, those that take the lowest answer, and
-# the highest.
+# those that take the highest.
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
 HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
@@ -42,10 +42,10 @@ def flip_direction(direction: Direction) -> Direction:
 
 
 def turn_direction(direction: Direction, check: CheckState) -> Direction:
-    """Return the direction of a check's score from its parts', or the other way round.
+    """Return the direction of a check's score, given that of its parts, or the other way round.
 
-    `negate` and statements of negative weight turn it; of statements with both signs, or unknown
-    ones, nothing is sure.
+    `negate` and statements with a negative weight turn it round. If the statements have both signs,
+    or unknown ones, it is either.
     """
     signs = KINDS[check.kind].signs(check.params)
     if len(signs) != 1:
@@ -62,7 +62,7 @@ def join_directions(*directions: Direction) -> Direction:
 
 
 def intersect_directions(one: Direction, other: Direction) -> Direction:
-    """Return the direction of a change of which both are known to hold."""
+    """Return the direction of a change, given two directions that are both true for it."""
     if EITHER in {one, other}:
         return other if one is EITHER else one
     return one if one is other else NONE
@@ -80,18 +80,18 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
 def lift_direction(
     check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
 ) -> Direction:
-    """Return the direction of the rubric from a check's: all that reads it is monotone."""
+    """Return the rubric's direction, given a check's: the score rises if the check's does."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     return join_directions(read, verdict if rubric.needs_verdict(check) else NONE)
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
-    """Return the direction of a check that becomes unscored, by its policy."""
+    """Return the rubric's direction if a check becomes unscored under this policy."""
     if policy != "skip":
         return STRICTER
     if not is_always_scored(rubric.drop_check(check.token)):
         return EITHER  # the output may lose its score, and so leave the mean
-    # A required check that is not scored fails nothing.
+    # A required check without a score does not fail the rubric.
     return join_directions(
         flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]),
         LOOSER if rubric.needs_verdict(check) else NONE,
@@ -99,18 +99,18 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
 
 
 def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:
-    """Return the direction of a check that becomes unscored, having nothing to grade or failing."""
+    """Return the rubric's direction if a check becomes unscored for any reason."""
     policies = (rubric.missing, rubric.errors)
     return join_directions(*(direct_unscored(check, rubric, policy) for policy in policies))
 
 
 def is_counted(check: CheckState, rubric: RubricState) -> bool:
-    """Whether a check's score counts in its rubric: weight 0 does not, in an average."""
+    """Whether a check's score counts in its rubric; in an average, weight 0 does not."""
     return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0
 
 
 def is_always_scored(rubric: RubricState) -> bool:
-    """Whether every output has a score: some check always counts."""
+    """Whether every output has a score, because some check always counts."""
     return any(
         not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks
     )
@@ -125,7 +125,7 @@ def is_advisory(check: CheckState, rubric: RubricState) -> bool:
 def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     """Return the most that a check can move the score: its weight over the least total weight.
 
-    Like every bound on a shift, it holds whatever errs or is missing.
+    Like every bound on a shift, it is true whatever errs or is missing. None if there is no bound.
     """
     if (
         rubric.combine is not Combine.WEIGHTED_AVG
@@ -140,7 +140,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 
 
 def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None:
-    """Return the most that a check moves the score if all are scored; None if a verdict decides."""
+    """Return the most that a check moves the score if all are scored; None if verdicts count."""
     if check.is_required or rubric.combine in VERDICT_MODES:
         return None
     if rubric.combine is not Combine.WEIGHTED_AVG:
@@ -150,7 +150,7 @@ def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None
 
 
 def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
-    """Return the largest total variation between the weights, whatever may be left out."""
+    """Return the largest total variation between the weights, whichever checks are left out."""
     optional = [check.token for check in old.checks if old.may_leave_out(check)]
     if len(old.checks) << len(optional) > PROOFS.optional_work:
         return None
@@ -161,14 +161,14 @@ def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | Non
 
 
 def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
-    """Return the total variation between two weightings by name, each brought to a sum of 1."""
+    """Return the total variation between two weightings by name, each scaled to a sum of 1."""
     before, after = normalize_weights(old), normalize_weights(new)
     names = {*before, *after}
     return sum((abs(before.get(name, _ZERO) - after.get(name, _ZERO)) for name in names), _ZERO) / 2
 
 
 def normalize_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """Return weights by name brought to a sum of 1; as they are where all are 0."""
+    """Return weights by name, scaled to a sum of 1; unchanged if all are 0."""
     total = sum(weights.values(), _ZERO)
     return {name: weight / total if total else weight for name, weight in weights.items()}
 

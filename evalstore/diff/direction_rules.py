@@ -1,4 +1,4 @@
-"""The direction rules of the catalogue: words, and a function of the change."""
+"""The direction rules of the catalogue: each has words, and a function of the change."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from evalstore.model import Combine
 _ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG
 _MIN, _MAX, _MEDIAN = Combine.MIN, Combine.MAX, Combine.MEDIAN
 
-# Every pair (lower, higher) that holds for any scores and weights.
+# Pairs of modes: whatever the scores and weights, the first never gives more than the second.
 _GRADED = frozenset(
     {(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX), (_MIN, _MAX), (_ALL, _ANY)}
 )
-# With checks that are 0 or 1 and say so: the lowest, the two that are not comparable, the highest.
+# If every check scores 0 or 1: the lowest modes, two that cannot be compared, the highest modes.
 _BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
 
@@ -49,7 +49,7 @@ def fix_direction(direction: Direction) -> DirectionRule:
 def rank_words(*words: str) -> DirectionRule:
     """Return the direction rule of a choice whose words go from loose to strict.
 
-    Any other word gives either.
+    The direction of any other word is either.
     """
 
     def decide(change: Change) -> Direction:
@@ -61,9 +61,9 @@ def rank_words(*words: str) -> DirectionRule:
 
 
 def rank_policies(*words: str) -> DirectionRule:
-    """Return the direction rule of a policy for what is not scored, from loose to strict.
+    """Return the direction rule of a policy for unscored checks, from loose to strict.
 
-    A score of 0 is no better than none; but where 0 passes, its verdict is.
+    A score of 0 is never better than no score, but if the threshold is 0, its verdict is.
     """
     ranked = rank_words(*words)
 
@@ -72,7 +72,7 @@ def rank_policies(*words: str) -> DirectionRule:
         return EITHER if passes_all else ranked.decide_score(change)
 
     return DirectionRule(
-        f"{ranked.words}; the verdict either where 0 passes", ranked.decide_score, decide_verdict
+        f"{ranked.words}; the verdict either if 0 passes", ranked.decide_score, decide_verdict
     )
 
 
@@ -86,17 +86,17 @@ def direct_json_demand(direction: Direction) -> DirectionRule:
         if change.name != "expected_fields":
             return direction
         check, rubric = change.checks[1], change.states[1]
-        # A question need not say what is expected of a field, and may say in a broken way what else
-        # is valid.
-        unsaid = direct_ungraded(check, rubric)
+        # A question may not say what is expected of a field, and its `also_valid` may be invalid:
+        # then the check is unscored.
+        unscored = direct_ungraded(check, rubric)
         demanded = flip_direction(direction) if check.negate else direction
         total = join_directions(
-            demanded, unsaid if direction is STRICTER else flip_direction(unsaid)
+            demanded, unscored if direction is STRICTER else flip_direction(unscored)
         )
         return flip_direction(total) if check.negate else total
 
     return DirectionRule(
-        f"{direction}; for a field either, where what is not scored can raise the score", decide
+        f"{direction}; for a field either, if an unscored check can raise the score", decide
     )
 
 
@@ -121,7 +121,7 @@ def _direct_added_verdict(change: Change) -> Direction:
     score, rubric = _direct_added_check(change), change.states[0]
     if score is EITHER or not any(state.needs_all for state in change.states):
         return score
-    # One more check that has to pass, whatever the score does with it.
+    # One more check has to pass, in whichever direction it moves the score.
     return STRICTER if change.token not in rubric.tokens else LOOSER
 
 
@@ -132,15 +132,15 @@ def _direct_demand(change: Change) -> Direction:
 def _errors_may_oppose(change: Change) -> bool:
     """Whether JSON graded on one side only can move the rubric against the check's direction.
 
-    So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which
-    no error does.
+    It can if an error fails the whole rubric, or if the threshold lets a score of 0 pass, because
+    an error never passes.
     """
     fatal = change.states[1].errors == "fail"
     return any(check.may_err and (fatal or not check.binary) for check in change.checks)
 
 
 def _find_limit(change: Change) -> Limit | None:
-    """Return the limit that the changed parameter of a check is; None for any other parameter."""
+    """Return the limit of the changed parameter; None if the parameter is not a limit."""
     return KINDS[change.checks[1].kind].params[change.name].limit
 
 
@@ -148,7 +148,7 @@ def _direct_modes(change: Change) -> Direction:
     """Return whether the new mode can only raise, or only lower, the score."""
     before, after = change.states
     old, new = before.combine, after.combine
-    # An average alone leaves out a check of weight 0, and so may have no score where others do.
+    # Only an average leaves out checks with weight 0, so it may have no score where others do.
     if not all(check.weight for check in before.checks) and not all(
         map(is_always_scored, (before, after))
     ):
@@ -163,7 +163,7 @@ def _direct_modes_verdict(change: Change) -> Direction:
     modes = [state.combine for state in states]
     if not any(state.needs_all for state in states) or modes.count(_AVG) != 1:
         return score
-    # Only an average has checks that do not weigh, and so need not pass.
+    # Only in an average there are checks with weight 0, which need not pass.
     if all(check.weight for check in states[0].checks):
         return score
     return join_directions(score, STRICTER if modes[0] is _AVG else LOOSER)
@@ -204,13 +204,13 @@ def _direct_reading(change: Change) -> Direction:
 
 
 def _direct_steps(change: Change) -> Direction:
-    """Return what more steps do, or fewer, that leave a piece of the others' text."""
+    """Return the direction of more or fewer steps, if what they add leaves a piece of the text."""
     check = change.checks[1]
     added = find_shortening(change.old, change.new)
     sign = KINDS[check.kind].piece_sign(check.params)
     if added is None or not sign or any(one.may_miss or one.may_err for one in change.checks):
         return EITHER
-    # The check failed where a step finds nothing, whatever a piece would score.
+    # If a step finds nothing, the check fails, whatever a piece would score.
     rises = sign == 1 if not check.negate else sign == -1
     if rises and any(step.kind.may_find_nothing for step in added):
         return EITHER
@@ -219,9 +219,9 @@ def _direct_steps(change: Change) -> Direction:
 
 
 def _direct_extract(change: Change) -> Direction:
-    # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside
-    # `whole` nothing is sure: no JSON has a fence in it, but what is too deep to be read may have
-    # one.
+    # They differ if there is no fence: then `fence` fails, and `auto` reads the whole output.
+    # About `whole` nothing is sure: no JSON contains a fence, but text that is nested too deep to
+    # be read may contain one.
     if {change.old, change.new} != {"auto", "fence"} or _errors_may_oppose(change):
         return EITHER
     return LOOSER if change.new == "auto" else STRICTER
@@ -230,10 +230,10 @@ def _direct_extract(change: Change) -> Direction:
 def _direct_case(change: Change) -> Direction:
     check = change.checks[1]
     asks_judge = KINDS[check.kind].asks_judges(check.params)
-    # Of a kind that lists its texts under other names nothing is known.
+    # Nothing is known about a kind that lists its texts under another name.
     texts = None if asks_judge else check.params.get("values", check.params.get("facts"))
-    # The lower case of this letter depends on the letters around it: it has another form at the end
-    # of a word. Texts of the question are taken to have none.
+    # The lower case of this letter depends on the letters around it, because it has another form at
+    # the end of a word. Texts from the question are assumed not to contain it.
     if texts is None or any("\N{GREEK CAPITAL LETTER SIGMA}" in text for text in texts):
         return EITHER
     return LOOSER if bool(change.new) is KINDS[check.kind].bans else STRICTER
@@ -244,7 +244,7 @@ def _direct_minimum(change: Change) -> Direction:
 
 
 def _direct_composite_threshold(change: Change) -> Direction:
-    # Without a bar of its own it passes as its rubric does, whose bar need not be at hand.
+    # Without its own threshold it passes if its rubric passes, and that threshold may be unknown.
     before, after = change.checks
     if before.bar is None or after.bar is None:
         return EITHER
@@ -262,18 +262,18 @@ def _direct_partial_verdict(change: Change) -> Direction:
 
 
 BY_COMBINE = DirectionRule(
-    "by combine; a required check, or an error that fails all, stricter; the verdict of all checks "
-    "stricter, too",
+    "by combine; a required check, or an error that fails all, stricter; under verdict: all "
+    "the verdict stricter, too",
     _direct_added_check,
     _direct_added_verdict,
 )
 BY_MODES = DirectionRule(
-    "by the order of the two modes; the verdict of all checks also by those of weight 0",
+    "by the order of the two modes; under verdict: all the verdict also by weights of 0",
     _direct_modes,
     _direct_modes_verdict,
 )
 BY_PANEL = DirectionRule(
-    "added: min stricter, max looser; removed back; either where a failure can raise it",
+    "added: min stricter, max looser; removed the reverse; either if a failure can raise it",
     find_added_judge_direction,
 )
 BY_WAYS = DirectionRule(
@@ -282,7 +282,7 @@ BY_WAYS = DirectionRule(
 BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_levels_direction)
 BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
 BY_STATEMENTS = DirectionRule(
-    "by the factor of each statement and by what errs, else either", find_statements_direction
+    "by the factor of each statement and by unscored ones, else either", find_statements_direction
 )
 BY_ANSWERS = DirectionRule("by the outputs that both wordings find, else either", lambda _: EITHER)
 BY_CASE = DirectionRule(
@@ -294,8 +294,8 @@ BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
 FORMATS = rank_words("text", "json")
 FORMAT = DirectionRule(
     (
-        "text to json stricter, back looser; the question's by what it may be; either if errors "
-        "fail all"
+        "text to json stricter, back looser; a format from the question by what it may be; either "
+        "if errors fail all"
     ),
     _direct_format,
 )
@@ -305,22 +305,22 @@ EXTRACTED = DirectionRule(
 )
 MINIMUM = DirectionRule("raised stricter, lowered looser", _direct_minimum)
 COMPOSITE_MARK = DirectionRule(
-    "raised stricter, lowered looser; from or to its rubric's by that bar, else either",
+    "raised stricter, lowered looser; unset is its rubric's threshold, either if unknown",
     _direct_composite_threshold,
 )
 PARTIAL = DirectionRule(
-    "on looser, off stricter; the verdict none where only all pass",
+    "on looser, off stricter; the verdict none if it needs all tools",
     _direct_partial_credit,
     _direct_partial_verdict,
 )
-# What the checks can answer narrows it.
+# The effect, given all that the checks can answer, narrows this.
 FACTS = DirectionRule(
     "by the share of facts: either, unless one is part of another", lambda _: EITHER
 )
 TOOLS = DirectionRule(
     (
-        "by mode: more asked for stricter, less looser; either where a share has other parts, or "
-        "exact lets by others"
+        "asking for more stricter, for less looser; either if a share has other parts, or if exact "
+        "allows other calls"
     ),
     find_tool_demand_direction,
     find_tool_verdict_direction,

@@ -1,4 +1,4 @@
-"""One side of a comparison as plain data, with its kind and what is written at a pointer."""
+"""One side of a comparison as plain data, with its kind and the values at pointers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evalstore.model import Artifact, Kind, find_kind
 
 @dataclass(frozen=True, slots=True)
 class ComparedDocument:
-    """The value of an artifact, or a mapping; its kind is None where nothing in it says so."""
+    """The value of an artifact, or a mapping; the kind is None if nothing in it says the kind."""
 
     value: dict[str, Any]
     kind: Kind | None
@@ -39,7 +39,7 @@ class ComparedDocument:
         return f"{self.kind or 'mapping'}/{self.value.get('id', '')}"
 
     def find_place(self, pointer: Pointer | None) -> Place | None:
-        """Return file and line of a pointer; None where there is no file."""
+        """Return the file and line of a pointer; None if there is no file."""
         return (
             None
             if pointer is None or self.artifact is None
@@ -47,7 +47,7 @@ class ComparedDocument:
         )
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
-        """Return the longest part of a pointer in the document: defaults are not written."""
+        """Return the longest part of a pointer that is in the document, which omits defaults."""
         return None if pointer is None else follow_pointer(self.value, pointer)[0]
 
     def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Finds what shows a change: examples that it turns, and outputs and replies that move."""
+"""Finds what shows a change: examples that turn, and outputs and replies whose score moves."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 def prepare_replay(
     changes: list[Change], sides: Sides, load: ArtifactLoader | None, *, invents: bool
 ) -> Replay | None:
-    """Return what grades outputs under both rubrics; None where no change is one of a rubric.
+    """Return what grades outputs under both rubrics; None if no rubric changes.
 
-    `invents`: questions may be invented for checks that read one.
+    `invents`: questions may be invented for checks that read them.
     """
     states = [state for change in changes if change.before for state in change.step.states]
     if not states:
@@ -65,7 +65,7 @@ def _make_attempt(side: ComparedDocument, example: Example) -> Attempt:
 
 
 def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
-    """Yield the examples of the new side, then those of the old one alone, with their sides."""
+    """Yield the examples of the new side, then those that only the old side has, with the side."""
     known: set[str] = set()
     for side in reversed(sides):
         for example in read_examples(side.value):
@@ -86,7 +86,7 @@ def measure_examples(
     from evalstore.checks import NO_CONTEXT
     from evalstore.checks.examples import make_grader
 
-    # An engine that only comes close would turn an example on some machines.
+    # Strict, because an engine that is only an approximation would turn examples on some machines.
     context = replace(replies or NO_CONTEXT, load=load, strict=True)
     graders = [make_grader(kind, side.value, context) for side in sides]
     total, reasons, turned = 0, list[str](), list[TurnedExample]()
@@ -121,7 +121,7 @@ def measure_examples(
 def add_witnesses(
     changes: list[Change], findings: list[DiffFinding], replay: Replay | None
 ) -> list[DiffFinding]:
-    """Give each finding that can move a score or a verdict a moving output or reply, if found."""
+    """Give each finding that can move a score or verdict an output or reply that shows it."""
     return [_add_witness(*pair, replay) for pair in zip(changes, findings, strict=True)]
 
 
@@ -137,9 +137,10 @@ def find_moving_edits(
     majors: Mapping[int, Direction],
     replay: Replay | None,
 ) -> MovingEdits:
-    """Return the edits that one of a few outputs shows to be major: nothing can lower them.
+    """Return the edits that one of a few outputs proves to be major, so that nothing lowers them.
 
-    `edits` are those of scoring, `majors` those that their rules call so, with their directions.
+    `edits` are all edits of scoring; `majors` are those that are major by their rules, with their
+    directions.
     """
     if replay is None:
         return NOTHING_SHOWN
@@ -154,7 +155,7 @@ def find_moving_edits(
 
 
 def show_moving_edits(findings: list[DiffFinding], moving: MovingEdits) -> list[DiffFinding]:
-    """Give the findings of these edits the outputs that move."""
+    """Give the findings of these edits their witnesses."""
     shown = [*findings]
     for index, witness in moving.alone.items():
         shown[index] = _show_witness(findings[index], witness)
@@ -162,19 +163,19 @@ def show_moving_edits(findings: list[DiffFinding], moving: MovingEdits) -> list[
 
 
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
-    # What was graded under both sides is no assumption: the edit moves it.
+    # An output that was graded under both sides proves that the edit moves it.
     supposed = isinstance(witness, Witness) and witness.supposed
     if witness is None or supposed or finding.certainty is not Certainty.ASSUMED:
         return replace(finding, witness=witness)
     known = finding.reason.removeprefix(UNDECIDED)
-    reason = f"an output shows it; what else moves is not known: {known}"
+    reason = f"an output shows it; what else moves is unknown: {known}"
     return replace(finding, witness=witness, certainty=Certainty.PROVED, reason=reason)
 
 
 def _find_witness(
     change: Change, finding: DiffFinding, replay: Replay | None
 ) -> Witness | ReplyWitness | None:
-    """Return a reply for a judge's edit; for one of questions, what moves under all edits."""
+    """Return a reply for an edit of a judge, else an output."""
     if change.judges:
         from evalstore.diff.replies import find_reply
 
@@ -184,7 +185,7 @@ def _find_witness(
     if not change.questions or change.imported_diff is None:
         return None
     shown = change.imported_diff.total.witness
-    # A question that was invented is none of the dataset's.
+    # A witness with an invented question is not an output for the dataset.
     return shown if shown and shown.question is None else None
 
 
@@ -194,15 +195,15 @@ def find_total(
     effect: RubricEffect | None,
     replay: Replay | None,
 ) -> TotalEffect:
-    """Return what all edits do together, with an output that moves where one is found.
+    """Return what all edits do together, with an output that shows it if one is found.
 
-    `steps` are the edits made one after the other, `findings` have what shows each alone.
+    `steps` are the edits as made one after the other; `findings` have the witness of each alone.
     """
     total = join_effects(steps, effect)
     if replay is None or {*total.directions} == {Direction.NONE}:
         return total
     shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
-    # What shows the only edit shows all of them.
+    # If there is only one edit, its witness is that of all edits.
     lone = shown[0] if len(shown) == len(steps) == 1 else None
     found = replay.find_total(effect, shown, total.direction) or lone
     changes = [change for change, _ in steps]
@@ -212,7 +213,7 @@ def find_total(
 
 
 def _join_statement_edits(changes: list[Change], replay: Replay) -> Change | None:
-    """Return all edits as one, where they are edits of one check's statements."""
+    """Return all edits as one, if all are edits of one check's statements; else None."""
     edits = [changes[index] for index in list_scoring_edits(changes)]
     if len({change.token for change in edits}) != 1:
         return None
