@@ -262,13 +262,13 @@ def _direct_partial_verdict(change: Change) -> Direction:
 
 
 BY_COMBINE = DirectionRule(
-    "by combine; a required check, or an error that fails all, stricter; under verdict: all "
-    "the verdict stricter, too",
+    "by combine; a required check, or an error that fails all, stricter; under verdict: all, the "
+    "verdict stricter, too",
     _direct_added_check,
     _direct_added_verdict,
 )
 BY_MODES = DirectionRule(
-    "by the order of the two modes; under verdict: all the verdict also by weights of 0",
+    "by the order of the two modes; under verdict: all, the verdict also by checks of weight 0",
     _direct_modes,
     _direct_modes_verdict,
 )
@@ -319,7 +319,7 @@ FACTS = DirectionRule(
 )
 TOOLS = DirectionRule(
     (
-        "asking for more stricter, for less looser; either if a share has other parts, or if exact "
+        "more demands stricter, fewer looser; either if a share has other parts, or if exact "
         "allows other calls"
     ),
     find_tool_demand_direction,

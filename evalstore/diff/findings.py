@@ -1,4 +1,4 @@
-"""What a comparison answers: findings, each with its level, and the bump that all need."""
+"""The result of a comparison: findings, each with its level, and the bump that all need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evalstore.versions import Bump
 
 
 class Direction(StrEnum):
-    """Where the score (or the verdict) of one fixed output can go."""
+    """How the score (or the verdict) of one fixed output can change."""
 
     NONE = "none"
     STRICTER = "stricter"
@@ -27,7 +27,7 @@ class Direction(StrEnum):
 
 
 class Profile(StrEnum):
-    """What may not move without a major bump: one output's score, or also a headline."""
+    """What must not move without a major bump: an output's score, or a headline mean as well."""
 
     SCORE = "score"
     HEADLINE = "headline"
@@ -36,9 +36,9 @@ class Profile(StrEnum):
 class Detail(StrEnum):
     """How much a comparison finds out; each member adds to the one before it.
 
-    RULES: the rule of each edit, with no search for what it moves. LEVELS: the levels, and nothing
-    to read. BUMP: words, places and values. FINDINGS: directions and bounds. WITNESSES: an output
-    that shows each edit, which is most of the work.
+    RULES: the rule of each edit, with no search for its effect. LEVELS: levels without messages.
+    BUMP: messages, places and values. FINDINGS: directions and bounds. WITNESSES: an output that
+    shows each edit, which is most of the work.
     """
 
     RULES = "rules"
@@ -49,7 +49,7 @@ class Detail(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How a finding knows: a decider ran, the scoring rules say so, or nobody can know."""
+    """How sure a finding is: something that ran shows it, scoring is defined so, or neither."""
 
     PROVED = "proved"
     BY_DEFINITION = "by-definition"
@@ -57,7 +57,7 @@ class Certainty(StrEnum):
 
 
 class JudgedScore(NamedTuple):
-    """What judges are taken to say: of a check, `about` a statement, or of the others."""
+    """The score that judges are assumed to give: for a check, or `about` some of its statements."""
 
     check: str
     score: Fraction
@@ -66,15 +66,15 @@ class JudgedScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An output that moves, replayed before and after.
+    """An output whose score or verdict moves, graded before and after the edit.
 
-    `tool_calls` is its record, if any; `measures` are the numbers recorded about it.
+    `tool_calls` are its recorded calls, if any; `measures` are the numbers recorded about it.
 
-    `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far
-    the score rises at least, or falls where it is below 0, whatever score they give; None where
-    that is not known. `question` is the one that it answers, None where there is none. `example` is
-    the place of an example that a file holds; without it the output is invented. `supposed`: that
-    judges answer two wordings differently, which nothing but their replies can tell.
+    `judged` has the checks whose judges are assumed to give these scores. `least_shift` is how far
+    the score rises at least (below 0: falls), whatever score judges give; None if unknown.
+    `question` is the question that the output answers, if any. If the output is an example of a
+    file, `example` is its place; else the output is invented. `supposed`: it is assumed that judges
+    answer two wordings differently, which only their replies can show.
     """
 
     output: str
@@ -95,7 +95,7 @@ class Witness:
 class ReplyWitness:
     """A reply that an edited judge reads differently, with both scores.
 
-    They are from 0 to 1; None is no score.
+    Scores are from 0 to 1; None means no score.
     """
 
     reply: str
@@ -113,9 +113,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedLevel:
-    """That people accepted a finding at a lower level: why, who, and from when until when.
+    """A finding's level that somebody accepted as lower: why, who, and from when until when.
 
-    The last day is inclusive.
+    The last day is inclusive. `was` is the level that the finding had then.
     """
 
     level: Bump
@@ -128,10 +128,10 @@ class AcceptedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Where an output's score and verdict can go, and how far, if scored before and after.
+    """How an output's score and verdict can change, and how far if it is scored on both sides.
 
     `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored`
-    where every check, and every statement of it, has a score. None: not known.
+    is the bound if every check, and each of its statements, has a score. None means unknown.
     """
 
     direction: Direction
@@ -141,20 +141,20 @@ class Claim:
 
     @property
     def directions(self) -> tuple[Direction, Direction]:
-        """Where the score and the verdict can go."""
+        """The directions of the score and of the verdict."""
         return self.direction, self.verdict_direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffFinding(Claim):
-    """A rule's judgement on one edit; while only levels are asked for, without place and words.
+    """A rule's judgement on one edit; without place and message if only levels are asked for.
 
-    `level` counts; `level_before` is what the rule says, before an override (`overridden`, the
-    setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
-    `after` are the plain values that were exchanged, None being absent: the facts that the message
-    states. Of the rubric of questions, it is found in so many `questions`, of which `question_ids`
-    are the first. `is_sent`: it changes what judges are sent, so only their replies show what it
-    moves.
+    `level` counts; `level_before` is the rule's own level, before an override (`overridden` is the
+    setting that matched) and an acceptance. Claim and witness are about this edit alone. `before`
+    and `after` are the exchanged plain values, which the message states; None means absent. A
+    finding on the rubric of questions is true for this number of `questions`, and `question_ids`
+    are the first of them. `is_sent`: the edit changes what judges are sent, so only their replies
+    show its effect.
     """
 
     rule: str
@@ -174,8 +174,8 @@ class DiffFinding(Claim):
     questions: int = 0
     question_ids: tuple[str, ...] = ()
     is_sent: bool = False
-    # They repeat what `old`, `new` and the message say, so two findings that differ in them alone
-    # are equal.
+    # These repeat what `old`, `new` and the message say, so they do not count when two findings are
+    # compared.
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
 
@@ -184,15 +184,12 @@ class DiffFinding(Claim):
 
     @property
     def is_certain(self) -> bool:
-        """Whether something shows it, or it follows by definition; else only replies can tell."""
+        """Whether it is shown or follows by definition; else only replies of judges can show it."""
         return self.certainty is not Certainty.ASSUMED
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether judges would show what it moves.
-
-        They are asked before and after the edit (`diff --ask`).
-        """
+        """Whether judges, asked before and after the edit (`diff --ask`), would show its effect."""
         by_child = any(child.can_be_asked for child in self.children)
         return self.level is Bump.MAJOR and (self.is_sent or by_child)
 
@@ -203,10 +200,7 @@ class DiffFinding(Claim):
 
     @property
     def lowered(self) -> str | None:
-        """What lowered its level, if anything.
-
-        As in "check-removed from major to patch (override)".
-        """
+        """What lowered its level, if anything: `check-removed from major to patch (override)`."""
         if self.level >= self.level_before:
             return None
         cause = "accepted" if self.accepted else "override"
@@ -227,13 +221,13 @@ class MovedOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasurement:
-    """What a change does to the stored outputs of one run: it informs, and never lowers a level.
+    """What a change does to the stored outputs of one run; it never lowers a level.
 
-    Of the `outputs` that it could reach `asked_otherwise` answer an input that it edits, and
-    `unscored` others could not be graded under both sides; `moved` have another score or verdict,
-    `verdict_moved` another verdict. `mean_shift` leads from the mean of what the old side scores to
-    that of the new one, None where one scores nothing. `bound`, where none of n moved, is 3/n: with
-    95 % confidence no larger share of such outputs moves.
+    `outputs` is how many the change could affect. Of these, `asked_otherwise` answer an input that
+    it edits, and `unscored` others could not be graded under both sides; `moved` have another score
+    or verdict, `verdict_moved` another verdict. `mean_shift` is the new side's mean score minus the
+    old side's, None if one side scores nothing. If none of n moved, `bound` is 3/n: with 95 %
+    confidence, no larger share of such outputs moves.
     """
 
     run: str
@@ -249,9 +243,9 @@ class RunMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class FlippedVerdict:
-    """A stored output that a judge sees differently in the new words: its check, both scores.
+    """A stored output on which a judge's verdict flips with the new wording.
 
-    `reason` is what the judge says in the new words.
+    `reason` is the judge's reason with the new wording.
     """
 
     id: str
@@ -265,14 +259,14 @@ class FlippedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class AskedChange:
-    """What judges said about stored outputs in old and new words; it never lowers a level.
+    """What judges said about stored outputs in old and new wording; it never lowers a level.
 
-    Of `verdicts`, each of one check on one output, `to_fail` and `to_pass` flip from the old words
-    to the new, and `own` between two askings in the same words; `unjudged` lack a score in one of
-    them. `beyond_noise` is whether the words flip more than the judge does by itself, by more than
-    chance. `mean_shift` is of the checks' scores. `bound`, where none of n flips, is 3/n: with 95 %
-    confidence no larger share of such verdicts does. `engines` are the models that answered.
-    `flips` are the first.
+    Each of the `verdicts` is on one check and one output. `to_fail` and `to_pass` flip from the old
+    to the new wording, `own` flip when the same wording is asked twice; `unjudged` lack a score in
+    one of these. `beyond_noise`: the new wording flips more than the judge does by itself, by more
+    than chance. `mean_shift` is that of the checks' scores. If none of n flips, `bound` is 3/n:
+    with 95 % confidence, no larger share of such verdicts flips. `engines` are the models that
+    answered. `flips` are the first verdicts that flip.
     """
 
     run: str
@@ -289,12 +283,12 @@ class AskedChange:
 
     @property
     def flipped(self) -> int:
-        """How many verdicts flip from the old words to the new."""
+        """How many verdicts flip from the old wording to the new."""
         return self.to_fail + self.to_pass
 
     @property
     def summary(self) -> str:
-        """The counts in one clause, as the tag of a release and its log have them."""
+        """The counts in one clause, as in the tag of a release and in its log."""
         own = f"{self.own} of {self.verdicts} flip by themselves"
         if self.bound is not None:
             most = (
@@ -325,7 +319,7 @@ class SettingChange:
 
 
 def write_setting(value: object) -> str:
-    """Return the value of a setting as its file has it."""
+    """Return the value of a setting as it is written in its file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -333,8 +327,8 @@ def write_setting(value: object) -> str:
 class TotalEffect(Claim):
     """What all edits of a diff do together to one output.
 
-    It is no sum of theirs: between two edits a score may be lost and won back, and two edits may
-    undo each other.
+    It is not the sum of single effects: an edit may remove a score that the next one brings back,
+    and two edits may undo each other.
     """
 
     witness: Witness | None = None
@@ -342,9 +336,9 @@ class TotalEffect(Claim):
 
 @dataclass(frozen=True, slots=True)
 class TurnedExample:
-    """An example with another verdict or score: where, what is expected, and its text.
+    """An example that gets another verdict or score: its place, expectation and text.
 
-    `met` says whether the new side gives what is expected.
+    `met` says whether the new side meets the expectation.
     """
 
     pointer: str
@@ -360,9 +354,9 @@ class TurnedExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleEffect:
-    """What a change does to both sides' examples: how many, ungraded, and turned.
+    """What a change does to both sides' examples: how many there are, and which turned.
 
-    `why` is the first reason of those that were not graded under both sides.
+    `ungraded` is how many were not graded under both sides, `why` the first reason for that.
     """
 
     total: int
@@ -379,21 +373,21 @@ class Diff(PageValue):
         old: The side before: `.ref` and `.artifact`.
         new: The side after.
         required_bump: The bump that all edits together need.
-        next_version: The version to release; None where nothing needs a release, or where a later
-            one is released.
-        later_release: That one, or the release whose number a bump of the file would take.
-        findings: One for each edit, each speaking of that edit alone: `.level`, `.message`,
+        next_version: The version to release; None if nothing needs a release, or if a later one is
+            already released.
+        later_release: That release, or one that already has the number that a bump would give.
+        findings: One for each edit, and about that edit alone: `.level`, `.message`,
             `.direction`, `.witness`, `.max_shift` (a fraction of 1); `print` shows it in a line.
         total: What all edits do together.
         notes: What else moves scores, in sentences; it needs no bump.
         settings: Changes of evalstore.yaml that move scores, each at its level.
-        asked: What judges said in the old and the new wording, where somebody asked them.
+        asked: What judges said in the old and the new wording, if they were asked.
         examples: What becomes of the examples of both sides.
         measured: What the change does to the outputs of runs.
         profile: What counted as major.
-        rule_set: The number of the rules that judged.
+        rule_set: The number of the rule set that was used.
         ask_command: The command that asks judges about the edits that only they can decide.
-        refused: Why the new side cannot be released as it is, where it cannot be read.
+        refused: Why the new side cannot be released as it is, if it cannot be read.
 
     Examples:
         >>> print(compare("rubric/answer_style", "rubric/answer_style@worktree", store=store))
@@ -431,7 +425,7 @@ class Diff(PageValue):
 
     @property
     def possible(self) -> int:
-        """How many findings only a judge's replies can tell."""
+        """How many findings only a judge's replies can decide."""
         return len(self.findings) - self.certain
 
     @property

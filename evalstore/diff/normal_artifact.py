@@ -1,4 +1,4 @@
-"""Spells an artifact's mapping in one way: two spellings of one artifact come out the same."""
+"""Brings an artifact's mapping to its normal spelling, so that equal artifacts become equal."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ _FIRST_KEYS = ("id", "version", "title", "kind", "input")
 
 
 def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return an artifact's mapping in its one spelling; None where it cannot be read.
+    """Return an artifact's mapping in its normal spelling; None if it cannot be read.
 
-    What two spellings of one artifact share is the same: key order, the order of checks, questions
-    and sets, defaults.
+    The order of keys, checks, questions and sets is fixed, and defaults are written out.
     """
     data = make_plain(value)
-    # The kind shows in the keys, as in `ComparedDocument`.
+    # The keys show the kind, as in `ComparedDocument`.
     if "checks" in data:
         state = read_rubric_state(data)
         return (

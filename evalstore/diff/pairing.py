@@ -19,19 +19,18 @@ Item = TypeVar("Item")
 CheckKey = Callable[[CheckState], str | None]
 CheckPairs = Iterator[tuple[CheckState, CheckState]]
 PairingStage = Callable[[list[CheckState], list[CheckState]], CheckPairs]
-# The share of their words that two checks, or statements, have in common when one is the other,
-# reworded.
+# Two checks, or statements, that share at least this part of their words count as one, reworded.
 NEAR_WORDS = 0.6
 
 
 def pair_checks(old: RubricState, new: RubricState) -> RubricState:
-    """Return `new` with the tokens of `old` on the checks that pair; others get a new token.
+    """Return `new`; its checks that pair get the tokens of `old`, and others get new ones.
 
-    A check that nobody touched is the same object on both sides.
+    An unchanged check is the same object on both sides.
     """
     left, right = list(old.checks), list(new.checks)
     former: dict[int, CheckState] = {}
-    # What one stage paired is out of reach of the later, less certain ones.
+    # Later stages are less certain, so they see only what is not paired yet.
     for stage in _STAGES:
         if not (left and right):
             break
@@ -52,7 +51,7 @@ def _name_check(check: CheckState, former: CheckState | None) -> CheckState:
 
 
 def _list_facts(check: CheckState) -> list[Any]:
-    """Return all that a check is; two with the same facts are one."""
+    """Return everything about a check: two checks with the same facts are equal."""
     at = check.token, check.index, check.id, check.has_id
     weighed = str(check.weight), check.is_required
     return [*at, *weighed, list_demand(check), dict(check.extras), dict(check.rubrics)]
@@ -92,10 +91,10 @@ def _match_unchanged(left: list[CheckState], right: list[CheckState]) -> CheckPa
 
 
 def _match_moved(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    """Yield equal checks of other names, where that leaves fewer edits than taking them by name.
+    """Yield equal checks with different ids, if pairing them leaves fewer edits than pairing by id.
 
-    Else only those whose names the other side lacks: what stays by name was edited in place, though
-    it may now say what another check said.
+    Else yield only those whose ids the other side lacks. A check that keeps its id was then edited
+    in place, even if it now says what another check said before.
     """
     old, new = ({check.id for check in side if check.has_id} for side in (left, right))
     alone = [[check for check in side if check.id not in old & new] for side in (left, right)]
@@ -107,14 +106,15 @@ def _match_moved(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
 def _count_unpaired(
     left: list[CheckState], right: list[CheckState], pairs: list[tuple[CheckState, CheckState]]
 ) -> int:
-    """Return how many names are left where these checks pair; each takes one edit or more."""
+    """Return how many ids are left if these checks pair; each needs at least one edit."""
     old, new = {check.index for check, _ in pairs}, {other.index for _, other in pairs}
     rest = {check.id for check in left if check.index not in old}
     return len(rest | {check.id for check in right if check.index not in new})
 
 
 def _match_equal(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    # Two that differ do so early, mostly; as canonical JSON all of both would be written.
+    # Comparing values is faster than canonical JSON, because most differences are found early. With
+    # many checks, comparing every pair would be slower.
     if len(left) * len(right) > COMPARED.near_pairs:
         yield from _match_by_key(make_canonical_demand, left, right)
         return
@@ -146,7 +146,7 @@ def _key_by_index(check: CheckState) -> str | None:
 def _rank_near_pairs(
     left: list[CheckState], right: list[CheckState]
 ) -> Iterator[tuple[float, bool, int, int]]:
-    """Yield pairs of checks with much the same words, by their nearness and their places."""
+    """Yield a sort key for each pair of checks with similar words; the most similar sorts first."""
     for check, other in product(left, right):
         if check.kind == other.kind and (likeness := _compare_words(check, other)) >= NEAR_WORDS:
             yield -likeness, check.id != other.id, check.index, other.index
@@ -157,7 +157,7 @@ def _list_judged(checks: list[CheckState]) -> list[CheckState]:
 
 
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    """Yield checks that ask judges nearly the same: the nearest first, at a tie those of one id."""
+    """Yield checks that ask judges nearly the same, the most similar first; in a tie, by id."""
     judged = [_list_judged(side) for side in (left, right)]
     if len(judged[0]) * len(judged[1]) > COMPARED.near_pairs:
         return
@@ -183,8 +183,8 @@ def _list_words(value: Any) -> Iterator[str]:
             yield from _list_words(item)
 
 
-# The surest first: what says the same is the same check, whatever its id, and was renamed where
-# that differs.
+# The most certain come first: checks that demand the same are the same check, and it was renamed if
+# its id differs.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
     _match_moved,

@@ -17,7 +17,7 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt, make_printable
 from evalstore.word_diff import count_common_prefix
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
-_FOCUSED = 10_000  # characters and parts of two values whose first difference is looked for
+_FOCUSED = 10_000  # characters and parts: the first difference of larger values is not searched
 _BEFORE_DIFFERENCE = 16  # characters that are shown before the first difference of two long values
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -25,7 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def make_plain(value: Any, depth: int = 0) -> Any:
     """Return `value` as dicts, lists and exact numbers.
 
-    Raises `LoadError` for what no file can hold.
+    Raises `LoadError` for a value that no file can contain.
     """
     if isinstance(value, str):
         if _SURROGATE.search(value):
@@ -43,7 +43,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
         return {make_plain(key): make_plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [make_plain(item, depth + 1) for item in value]
-    # A float is read as its shortest decimal, the one that somebody wrote.
+    # A float is read as its shortest decimal, which is what somebody wrote.
     if isinstance(value, float | Decimal):
         number = Decimal(str(value))
         if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:
@@ -56,7 +56,7 @@ def is_same(old: Any, new: Any) -> bool:
     """Whether two plain values are equal: 1.0 is 1, but True is not."""
     if old is new:
         return True
-    if isinstance(old, str):  # as most values are
+    if isinstance(old, str):  # most values are strings
         return bool(old == new)
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(
@@ -68,7 +68,7 @@ def is_same(old: Any, new: Any) -> bool:
 
 
 def is_short(value: Any, limit: int) -> bool:
-    """Whether a plain value has at most `limit` characters and parts; no more of it is read."""
+    """Whether a plain value has at most `limit` characters and parts; reads no more than that."""
     parts = [value]
     while parts and limit >= 0:
         part = parts.pop()
@@ -92,10 +92,7 @@ def describe_value(value: Any) -> str:
 
 
 def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
-    """Return two values as texts for a sentence; of long ones what is around a difference.
-
-    It is their first difference.
-    """
+    """Return two values as texts for a sentence; long ones are cut to their first difference."""
     before, after = describe_value(old), describe_value(new)
     if before != after or not is_short([old, new], _FOCUSED) or is_same(old, new):
         return before, after
@@ -106,7 +103,7 @@ def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
 
 
 def write_whole(message: str, old: Any, new: Any) -> str:
-    """Return a sentence with two values in full where `describe_exchange` shortened them."""
+    """Return a sentence in which values that `describe_exchange` shortened are written in full."""
     for short, value in zip(describe_exchange(old, new), (old, new), strict=True):
         if "…" in short and short in message:
             whole = value if isinstance(value, str) else write_canonical(value)
@@ -115,7 +112,7 @@ def write_whole(message: str, old: Any, new: Any) -> str:
 
 
 def list_differences(old: Any, new: Any) -> str:
-    """Return the pointers that differ within two plain values, for unclassified changes."""
+    """Return where two plain values differ, as pointers, for unclassified changes."""
     if not is_short([old, new], COMPARED.deepdiff_parts):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
@@ -137,8 +134,8 @@ def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:
 
 
 def _canonicalise_leaves(value: Any) -> Any:
-    # deepdiff takes 1 for True, and 1.0 for another type than 1; their canonical texts differ as
-    # they should.
+    # To deepdiff, 1 equals True, and 1.0 differs in type from 1. Canonical texts are right in both
+    # cases.
     if isinstance(value, dict):
         return {key: _canonicalise_leaves(item) for key, item in value.items()}
     if isinstance(value, list):

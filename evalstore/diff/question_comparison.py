@@ -1,4 +1,4 @@
-"""Compares a dataset's questions: each one's rubric, filled with its old and new row."""
+"""Compares a dataset's questions: the rubric of each, filled with the old row and the new one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REF_RULE, _REF_KEY = "question-rubric-ref-changed", "rubric_ref"
 _SAME_MEANING = Proof("the checks that may read it ask for the same before and after")
 _SAME_RUBRIC = Proof("with the question's values it is the same rubric", Bump.MINOR)
 _OTHER_RUBRIC = Proof(
-    "only one of the two rubrics reads it: what it moves is said with the change of rubric",
+    "only one of the two rubrics reads it: its effect is part of the change of rubric",
     Bump.MINOR,
 )
 _SHOWN_IDS = 3  # of the questions of one finding
@@ -39,10 +39,10 @@ Comparer = Callable[[Mapping[str, Any], Mapping[str, Any], Detail], Diff]
 class _ComparedPair(NamedTuple):
     """A question's comparison: what its rubrics read, what differs, and findings by key.
 
-    `readers` are the rubrics before and after, or why one is not known; `moved` the keys that
-    differ, each with the judge or rubric that reads it, "" for the rubric's own checks. `diff` is
-    None where nothing differs for the checks, or where `why` says what keeps it unknown. `totals`
-    are what the edit of each key does alone.
+    `readers` are the rubrics before and after, or the reason why one is unknown. `moved` has the
+    keys that differ, each with the judge or inner rubric that reads it, or "" for the rubric's own
+    checks. `diff` is None if nothing differs for the checks, or if it is unknown, and then `why`
+    says why. `totals` has what the edit of each key does alone.
     """
 
     readers: tuple[RubricReads | str, RubricReads | str]
@@ -55,9 +55,9 @@ class _ComparedPair(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionComparison:
-    """The comparisons of a dataset's questions, each once, and alike ones once.
+    """Compares the questions of a dataset, and equal comparisons only once.
 
-    `compare` compares two rubrics in as much detail as its third argument says.
+    `compare` compares two rubrics in the detail that its third argument says.
     """
 
     load: ArtifactLoader | None
@@ -65,14 +65,14 @@ class QuestionComparison:
     readers: RubricReaders = field(init=False)
     _pairs: dict[QuestionEdit, _ComparedPair] = field(default_factory=dict)
     _diffs: dict[str, Diff] = field(default_factory=dict)
-    # The comparisons behind the first few of which no quick output shows the level.
+    # How many comparisons, after the first few, have a finding without a witness.
     _unshown: int = 0
 
     def __post_init__(self) -> None:
         self.readers = RubricReaders(self.load, {})
 
     def trace_change(self, change: Change) -> Change:
-        """Return an edit with what its questions' checks make of it, or why that is unknown."""
+        """Return an edit with its effect on the checks of its questions, or why that is unknown."""
         if change.rule == _REF_RULE:
             return self._trace_rubric_ref(change)
         if change.rule not in {_REFERENCE, _EXTRA, _NOTE} or not change.questions:
@@ -105,19 +105,19 @@ class QuestionComparison:
         return replace(change, imported_diff=found, together=together)
 
     def _judge_unmoved(self, change: Change, results: Sequence[_ComparedPair]) -> Change:
-        """Return an edit that no finding is due to, with its proof, or with why that is open."""
+        """Return an edit that causes no finding, with its proof, or with why it is undecided."""
         moved = [one for one in results if _find_bump(one, _REF_KEY) is Bump.MAJOR]
         mixed = [one for one in moved if _is_regraded(one)]
         if not mixed:
             proof = _SAME_RUBRIC if any(map(_is_regraded, results)) else _SAME_MEANING
             return replace(change, proof=proof)
         if any(_is_read_by_both(one, change.name) for one in mixed):
-            # It may be this edit or that one that moves the score.
+            # The score may move by this edit or by the change of rubric.
             return change.with_reason("another rubric also grades it")
         return replace(change, proof=_OTHER_RUBRIC)
 
     def _trace_rubric_ref(self, change: Change) -> Change:
-        """Return a reference's edit with its effect on questions, where that says more."""
+        """Return a reference's edit with its effect on the questions, if that says more."""
         imported = change.imported_diff
         if not change.questions or (imported and imported.required_bump < Bump.MAJOR):
             return change
@@ -133,8 +133,8 @@ class QuestionComparison:
             ):
                 return change
             compared.append(one)
-            # What the two rubrics do to any question is known already: one that nothing else moves
-            # shows it.
+            # The difference of the two rubrics is already known. A question that nothing else moves
+            # is enough to show it.
             if imported and len(change.questions) > 1 and _find_bump(one, _REF_KEY) is Bump.MAJOR:
                 is_known = True
                 if one.diff and one.findings.keys() == {_REF_KEY}:
@@ -200,12 +200,12 @@ class QuestionComparison:
         return _ComparedPair((old, new), moved, diff, findings=findings, totals=totals)
 
     def _find_total(self, sides: tuple[FilledRubric, FilledRubric]) -> TotalEffect:
-        """Return what one edit of a question does, given its rubric without it and with it."""
+        """Return what one edit of a question does, given its rubric without and with the edit."""
         diff = None if sides[1].misfits else self._compare_filled(*sides)
         return diff.total if diff else TotalEffect(Direction.EITHER, Direction.EITHER, None)
 
     def _compare_filled(self, old: FilledRubric, new: FilledRubric) -> Diff | None:
-        """Return the diff of two filled rubrics; None where that is too much."""
+        """Return the diff of two filled rubrics; None if there are too many to compare."""
         parts = [select_scoring_part(Kind.RUBRIC, side.value) for side in (old, new)]
         name = compute_digest(parts)
         if name not in self._diffs:
@@ -217,20 +217,20 @@ class QuestionComparison:
         return self._diffs[name]
 
     def _choose_detail(self) -> Detail:
-        """Return how much the next comparison finds out: less after many or slow ones."""
+        """Return the detail of the next comparison: less after many comparisons, or slow ones."""
         if len(self._diffs) < COMPARED.question_witnesses:
             return Detail.WITNESSES
         return Detail.BUMP if self._unshown < COMPARED.question_effects else Detail.RULES
 
 
 def _may_read(change: Change, pair: QuestionEdit, compared: _ComparedPair) -> bool:
-    """Whether what grades a question may read what an edit changes; an unknown rubric may."""
+    """Whether a question's rubric or bundle may read what an edit changes; an unknown one may."""
     if change.rule == _NOTE:
         return _takes_values(compared, change.name) and change.name in compared.moved
     rows = pair.rows
     is_reference = change.rule == _REFERENCE
     if not is_reference and not any(_REF_KEY in row for row in rows):
-        return False  # nothing grades it, so nothing reads what is not a reference
+        return False  # no rubric grades the question, so nothing reads this key
     if is_reference and any(row.get("bundle") is not None for row in rows):
         return True
     is_unknown = any(isinstance(side, str) for side in compared.readers)
@@ -244,7 +244,7 @@ def _takes_values(compared: _ComparedPair, key: str) -> bool:
 
 
 def _is_sent(compared: _ComparedPair, pair: QuestionEdit, key: str) -> bool:
-    """Whether judges on both sides are sent a key, about stored outputs that answer both."""
+    """Whether a key is sent to judges on both sides, and stored outputs answer both questions."""
     sides = compared.readers
     is_judged = all(isinstance(side, RubricReads) and key in side.judged_keys for side in sides)
     return is_judged and _keeps_outputs(pair)
@@ -257,7 +257,7 @@ def _keeps_outputs(pair: QuestionEdit) -> bool:
 
 
 def _explain_unknown(compared: _ComparedPair, key: str) -> str:
-    """Return why it is not known what an edit of a key does to a question; empty where it is."""
+    """Return why the effect of a key's edit on a question is unknown; empty if it is known."""
     if compared.why:
         return compared.why
     reader = compared.moved.get(key)
@@ -277,7 +277,7 @@ def _prove_unread(change: Change, compared: Iterable[_ComparedPair]) -> Change:
 def _find_edited_key(
     finding: DiffFinding, rubrics: Sequence[RubricReads], keys: Sequence[str]
 ) -> str:
-    """Return the edited key of a question that a finding on its filled rubric is due to."""
+    """Return the edited key of a question that caused a finding on its filled rubric."""
     _, area, *steps = f"{finding.pointer}//".split("/")
     if area == "checks" and steps[0].isdigit():
         index, path = int(steps[0]), "/".join(steps[1:]).strip("/")
@@ -301,9 +301,9 @@ def _find_bump(compared: _ComparedPair, key: str) -> Bump:
 
 
 def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> tuple[Diff, TotalEffect]:
-    """Return what one edit does to several questions, and what all edits do to them.
+    """Return what one edit does to several questions, and what all edits together do to them.
 
-    Equal findings are one.
+    Equal findings become one.
     """
     changed = [one for one in compared if one.findings.get(key)]
     diffs = list({id(one.diff): one.diff for one in changed if one.diff}.values())
@@ -318,7 +318,7 @@ def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> tuple[Diff, Tot
 
 
 def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:
-    """Return findings of several questions, equal ones as one, with their number and first ids."""
+    """Return findings of several questions; equal ones become one, with a count and first ids."""
     merged: dict[object, DiffFinding] = {}
     for finding in findings:
         key = identify_finding(finding)
@@ -328,7 +328,7 @@ def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:
 
 
 def identify_finding(finding: DiffFinding) -> object:
-    """Return what two findings of different questions have in common where they are one line."""
+    """Return a key; findings of different questions with equal keys are shown as one."""
     return (
         finding.rule,
         finding.level,
@@ -342,7 +342,7 @@ def identify_finding(finding: DiffFinding) -> object:
 
 
 def add_questions(finding: DiffFinding, other: DiffFinding) -> DiffFinding:
-    """Return a finding that is also one of other questions."""
+    """Return a finding that also includes the questions of an equal one."""
     ids = (*finding.question_ids, *other.question_ids)[:_SHOWN_IDS]
     return replace(
         finding,

@@ -1,4 +1,4 @@
-"""What a rubric reads of a question, and the rubric with a question's values in its checks."""
+"""What a rubric reads from a question, and the rubric with a question's values in its checks."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ from evalstore.model.question_params import list_question_values
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
-    """The parts of a question that a rubric reads, each with its reader, "" for own checks.
+    """What a rubric reads from a question.
 
-    `value_keys` are the keys that checks take values from; `judged_keys` those that judges are
-    sent; `sources` the keys behind the parameters of checks, by the check's index and the
-    parameter.
+    `parts` has each part with the judge or inner rubric that reads it, or "" for the rubric's own
+    checks. `value_keys` are the keys that checks take values from, and `judged_keys` those that are
+    sent to judges. `sources` has the keys behind each parameter, by the check's index and the
+    parameter's path.
     """
 
     ref: str
@@ -45,13 +46,13 @@ class RubricReads:
 
     def list_sources(self, index: int, path: str) -> tuple[str, ...]:
         """Return the keys of a question behind a part of a check, or behind all of it."""
-        mine = [(name, keys) for (at, name), keys in self.sources.items() if at == index]
+        found = [(name, keys) for (at, name), keys in self.sources.items() if at == index]
         if not path:
-            return tuple(key for _, keys in mine for key in keys)
-        return next((keys for name, keys in mine if f"{path}/".startswith(f"{name}/")), ())
+            return tuple(key for _, keys in found for key in keys)
+        return next((keys for name, keys in found if f"{path}/".startswith(f"{name}/")), ())
 
     def is_key_read(self, key: str) -> bool:
-        """Whether its checks or judges read this key of a question."""
+        """Whether the rubric's checks or judges read this key of a question."""
         return any(part[0] == key for part in self.parts)
 
     def find_moved_parts(self, before: Row, after: Row) -> list[Pointer]:
@@ -70,7 +71,7 @@ class RubricReaders:
     known: dict[str, RubricReads | str]
 
     def read(self, ref: Any) -> RubricReads | str:
-        """Return what a rubric reads of a question, or the reason why that is unknown."""
+        """Return what a rubric reads from a question, or the reason why that is unknown."""
         if not isinstance(ref, str):
             return "it names no rubric, and any rubric may read it"
         if ref not in self.known:
@@ -125,7 +126,7 @@ def _has_unread_keys(check: CheckState) -> bool:
 
 
 def _list_references(check: CheckState) -> Iterator[str]:
-    """Yield the judges that a check asks, and the rubric that it is."""
+    """Yield the judges that a check asks, or the rubric that a composite names."""
     for name in ("judge_prompt_ref", "rubric_ref"):
         if (ref := check.params.get(name)) is not None:
             yield ref
@@ -139,14 +140,14 @@ def _list_sources(
     for index, (written, check) in enumerate(zip(rubric["checks"], state.checks, strict=True)):
         for value in list_question_values(written):
             yield (index, "/".join(map(str, value.pointer))), (value.key,)
-        # What a check reads unasked is written into a parameter that it does not have.
+        # What a check reads by default is filled into a parameter that is not written in the file.
         parts = KINDS[check.kind].question_parts(check.params)
         keys = tuple(dict.fromkeys(str(part[0]) for part in parts))
         yield from (((index, name), keys) for name in check.params if name not in written)
 
 
 def _view_part(row: Row, part: Pointer) -> Any:
-    """Return the value at a part of a question; a value that is not a mapping as a whole."""
+    """Return the value at a part of a question, or the whole value if it is not a mapping."""
     value = row.get(str(part[0]))
     if len(part) == 1:
         return value
@@ -156,9 +157,9 @@ def _view_part(row: Row, part: Pointer) -> Any:
 
 
 class FilledRubric(NamedTuple):
-    """A rubric with what a question says; a check that gets nothing has nothing to grade.
+    """A rubric filled with a question's values; a check without a value has nothing to grade.
 
-    `misfits`: the question gives some check nothing of the right type.
+    `misfits`: the question has a value of the wrong type for some check.
     """
 
     value: dict[str, Any]
@@ -166,7 +167,7 @@ class FilledRubric(NamedTuple):
 
 
 def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
-    """Return a rubric with what its checks read of a question written into them."""
+    """Return a rubric with the values that its checks read from a question written into them."""
     checks, misfits = list[Params](), False
     for id_, check in zip(list_check_ids(rubric["checks"]), rubric["checks"], strict=True):
         try:
@@ -184,7 +185,7 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
 
 
 def fill_check(check: Params, row: Row) -> Params | Grade:
-    """Return a check with the question's values written in, or its grade where one is missing.
+    """Return a check with the question's values written in, or its grade if one is missing.
 
     Raises `UnreadableError` for a reference that the check cannot read.
     """

@@ -1,4 +1,4 @@
-"""Follows a changed reference: the change takes over what changed between its artifacts."""
+"""Follows a changed reference: imports the diff between the two artifacts that it names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _JUDGE, _COMPOSITE = "judge-ref-changed", "composite-ref-changed"
 _QUESTION = "question-rubric-ref-changed"
 REFERENCES = frozenset({_JUDGE, _COMPOSITE, _QUESTION})
 _UNGRADED = Decision(Certainty.BY_DEFINITION, "without a rubric a question is not graded")
-# Edits of a rubric that may decide whether an output has a score at all.
+# Rules of edits that may decide whether an output has a score at all.
 _RULES_OF_UNSCORING = frozenset(
     {
         "check-added",
@@ -57,7 +57,7 @@ def import_reference(
 ) -> Change:
     """Return the change of a reference with its imported diff, or why that is unknown.
 
-    One that floats imports nothing that would hold, unless it is among the `locked`.
+    A floating reference imports nothing, because its meaning may change, unless it is `locked`.
     """
     if change.rule not in REFERENCES:
         return change
@@ -66,15 +66,15 @@ def import_reference(
         words = {"old": absent} if change.old is None else {"new": absent}
         decision = _UNGRADED if change.rule == _QUESTION else change.decision
         return replace(change.with_words(**words), decision=decision)
-    # Every way out below keeps the rule's own level, major, with the reason in the message: it
-    # fails closed.
+    # Fails closed: every early return below keeps the rule's own level, major, with the reason in
+    # the message.
     try:
         old, new = (
             parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new)
         )
     except EvalstoreError:
         return change.with_reason("one side has no valid reference")
-    # A floating reference may name another artifact tomorrow; only the lock file holds it.
+    # A floating reference may name another artifact tomorrow; only the lock file prevents that.
     if not is_pinned(new):
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")
@@ -103,7 +103,7 @@ def _import_diff(
         return change.with_reason(
             "composites can be only one level deep, and one side has another inside"
         )
-    # The same pair is compared once, however many references name it.
+    # `compare` compares the same pair only once, however many references name it.
     imported = compare(*sides)
     if _has_turned_threshold(change, imported):
         return change.with_reason("negate inverts its score, and the threshold for it changes")
@@ -115,7 +115,7 @@ def _import_diff(
 
 
 def prove_same_content(change: Change) -> Proof | None:
-    """Prove that both references name one content."""
+    """Prove that both references mean the same content."""
     if (
         change.imported_diff is None
         or change.imported_diff.old.digest != change.imported_diff.new.digest
@@ -125,7 +125,7 @@ def prove_same_content(change: Change) -> Proof | None:
 
 
 def prove_locked_harmless(change: Change) -> Proof | None:
-    """Prove that a floating but locked reference moves no score: it can be moved on, so minor."""
+    """Prove that a floating but locked reference changes no score: minor, because it can move."""
     if (
         "held" not in change.words
         or change.imported_diff is None
@@ -140,7 +140,7 @@ def prove_locked_harmless(change: Change) -> Proof | None:
 
 
 def prove_harmless(change: Change) -> Proof | None:
-    """Prove that nothing that changed between the two versions moves a score."""
+    """Prove that nothing that changed between the two versions changes a score."""
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
     level = max(change.imported_diff.required_bump, Bump.PATCH)
@@ -156,21 +156,21 @@ def prove_readers_unmoved(change: Change) -> Proof | None:
 
 
 def prove_default_unused(change: Change) -> Proof | None:
-    """Prove that a default is read by no question that both sides have."""
+    """Prove that no question that both sides have uses the default."""
     if change.words.get("users") != "0":
         return None
     return Proof("no question on both sides uses this default")
 
 
 def is_pinned(ref: Ref) -> bool:
-    """Whether a reference means the same tomorrow: one version, or one commit."""
+    """Whether a reference always means the same: one version, or one commit."""
     if ref.type is PinType.REVISION:
         return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)
     return ref.type is PinType.EXACT
 
 
 def _has_composite(artifact: Artifact) -> bool:
-    """Whether a rubric holds a composite: nested it is unscored, which its diff does not show."""
+    """Whether a rubric has a composite. Nested, that is unscored, which its diff does not show."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(map(find_inner_ref, listed))
@@ -179,7 +179,7 @@ def _has_composite(artifact: Artifact) -> bool:
 def _has_turned_threshold(change: Change, imported: Diff) -> bool:
     """Whether a composite is negated and passes by its rubric's threshold, which changes.
 
-    That rubric's diff has directions for its own score, not for the negated one.
+    The directions in that rubric's diff are for its own score, not for the negated one.
     """
     if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
         return False
@@ -191,8 +191,8 @@ def _has_turned_threshold(change: Change, imported: Diff) -> bool:
 def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
     """Whether a composite may gain or lose its score, which its rubric's diff does not compare.
 
-    That is so where no check of the rubric is always scored, and an edit decides which outputs have
-    a score.
+    It may if no check of the rubric is always scored, and an edit decides which outputs have a
+    score.
     """
     if change.rule != _COMPOSITE:
         return False

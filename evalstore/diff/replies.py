@@ -1,4 +1,4 @@
-"""Finds a reply of a model that scores otherwise after one edit of its judge."""
+"""Finds a reply of a model that gets another score after one edit of its judge."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     pass
 
 
-# What a model's reply means, and not what the model is sent; levels and their scores are one edit
-# where both change.
+# The keys of a judge that decide what a reply means, by the name of the edit. An edit of the levels
+# includes their scores.
 _READING: Mapping[str, tuple[str, ...]] = {
     "score_type": ("score_type",),
     "scale": ("scale",),
@@ -36,13 +36,13 @@ _READING: Mapping[str, tuple[str, ...]] = {
 
 _WORDS = ("pass", "fail", "yes", "no", "1", "0")
 
-# A digit that is none of 0 to 9: only some patterns take it for one.
+# A digit other than 0 to 9: only some patterns match it as a digit.
 _OTHER_DIGIT = "\N{ARABIC-INDIC DIGIT THREE}"
 _CATEGORIES = {"CATEGORY_DIGIT": "3", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a"}
 
 
 def find_reply(change: Change) -> ReplyWitness | None:
-    """Return the shortest reply found that this edit scores differently; two scores come first."""
+    """Return the shortest reply that gets another score, preferably with a score on both sides."""
     sides = _read_sides(change)
     if sides is None:
         return None
@@ -61,7 +61,7 @@ def _rank_witness(witness: ReplyWitness) -> tuple[bool, bool, int]:
 
 
 def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
-    """Return the judge just before and after the edit, or whole where others come with it."""
+    """Return the judge before and after this edit alone, or after all edits if that is invalid."""
     if change.judges is None or change.name not in _READING:
         return None
     old, new = change.judges
@@ -76,7 +76,7 @@ def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
 
 
 def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
-    """Yield replies as JSON, then as texts that a reply pattern of one side finds an answer in."""
+    """Yield replies as JSON, then as texts in which one side's reply pattern finds an answer."""
     named: dict[tuple[Any, Any], None] = {}
     for judge in sides:
         for key, value in _list_answers(judge):
@@ -98,7 +98,7 @@ def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
             f"{text} x",
             f"x{text}x",
             f"{text}\n{texts[0]}",
-            f"{text} {documents[0]}",  # what a pattern captures there, answer or not, is in its way
+            f"{text} {documents[0]}",  # JSON is not read if the pattern captures anything else
         )
     yield from words
 
@@ -128,13 +128,13 @@ def _spell_answer(value: Any) -> Iterator[str]:
 
 
 def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
-    """Yield texts that a pattern may find, with each word as its answer; some may not match."""
+    """Yield texts that a pattern may match, with each word as the answer; some may not match."""
     if len(pattern) > COMPARED.pattern:
         return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # `re` has no public function for it.
+            # `re` has no public function that parses a pattern.
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001
         yield from [text for word in (*words, None) for text in _write_parts(tree, word)]
     except (re.error, RecursionError, OverflowError):
@@ -143,7 +143,7 @@ def _write_matches(pattern: str, words: list[str]) -> Iterator[str]:
 
 def _write_parts(tree: Any, answer: str | None) -> list[str]:
     ways = [_write_part(str(name), argument, answer) for name, argument in tree]
-    # One character more than is read says that the text is too long.
+    # Cut to one character more than allowed, which is enough to see that the text is too long.
     return ["".join(parts)[: REPLIES.length + 1] for parts in islice(product(*ways), REPLIES.ways)]
 
 

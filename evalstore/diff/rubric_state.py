@@ -1,4 +1,4 @@
-"""A rubric as a value with every default written out: equal whatever the spelling."""
+"""A rubric as a value with every default written out: two spellings of one rubric are equal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TWO = {Fraction(0), Fraction(1)}
 
 
 class CompositeFacts(NamedTuple):
-    """What is known of a rubric in a composite: its scores (nothing if many), and its bar."""
+    """What is known about a composite's rubric: its scores (empty if many), and its threshold."""
 
     scores: tuple[Fraction, ...]
     threshold: Fraction
@@ -49,7 +49,7 @@ class CompositeFacts(NamedTuple):
 class CheckState:
     """One check and its weight; `token` survives a rename, `index` is its place in the file.
 
-    `rubrics` are facts of the rubrics that a composite may name, by reference.
+    `rubrics` has facts about the rubrics that a composite may name, by reference.
     """
 
     token: str
@@ -67,17 +67,17 @@ class CheckState:
 
     @property
     def facts(self) -> CompositeFacts | None:
-        """What is known of the rubric that it names; None for other kinds."""
+        """What is known about the rubric that a composite names; else None."""
         return self.rubrics.get(self.params["rubric_ref"]) if self.rubrics else None
 
     @property
     def bar(self) -> Fraction | None:
-        """The score it needs: its threshold, else its rubric's; None if not known."""
+        """The score it needs to pass: its threshold, else its rubric's; None if unknown."""
         return self.facts.threshold if self.threshold is None and self.facts else self.threshold
 
     @property
     def grading(self) -> CheckKind:
-        """What its kind says of grading; nothing where values of the question decide that."""
+        """What its kind says about grading; nothing if values come from the question."""
         return find_check_kind(self.kind)
 
     @property
@@ -109,16 +109,16 @@ class CheckState:
 
     @property
     def reads_part(self) -> bool:
-        """Whether it reads what the steps of `on` leave of an output."""
+        """Whether it reads only what the steps of `on` leave."""
         return bool(self.params.get(STEPS_KEY))
 
     @property
     def reads_threshold(self) -> bool:
-        """Whether its threshold moves its score, and not its verdict alone."""
+        """Whether its threshold changes its score, and not only its verdict."""
         return KINDS[self.kind].reads_threshold(self.params)
 
     def grade_answer(self, raw: RawAnswer) -> CheckResult:
-        """Return its result with this raw answer, after `negate` and its bar."""
+        """Return its result for a raw answer, after `negate` and the threshold."""
         if raw.score is None:
             return CheckResult(self.token, self.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
         score, side = (1 - raw.score, -raw.side) if self.negate else (raw.score, raw.side)
@@ -137,7 +137,7 @@ class CheckState:
 class RubricState:
     """A rubric as scoring reads it.
 
-    `required` are ids of checks, `extras` the keys that scoring ignores.
+    `required` has ids of checks, `extras` the keys that scoring ignores.
     """
 
     checks: tuple[CheckState, ...]
@@ -180,7 +180,7 @@ class RubricState:
 
     @property
     def needs_all(self) -> bool:
-        """Whether its verdict is that of all checks that weigh, and not of its score."""
+        """Whether its verdict depends on all checks with a weight, and not on its score."""
         return self.verdict is VerdictRule.ALL
 
     def needs_verdict(self, check: CheckState) -> bool:
@@ -197,7 +197,7 @@ class RubricState:
 
 
 def read_rubric_state(value: Mapping[str, Any]) -> RubricState | None:
-    """Read a rubric's mapping; None when its schema would refuse it."""
+    """Read a rubric's mapping; None if its schema would refuse it."""
     # Every error of the readers below means one thing: the schema refuses the document.
     try:
         return _read_state(value)
@@ -229,8 +229,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         errors=scoring.errors,
         verdict=scoring.verdict,
         required=tuple(required),
-        # A weight or a required id of no check is read by nobody, but written: it belongs to what
-        # scoring ignores.
+        # Scoring ignores a weight or a required id that belongs to no check.
         extras={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in required if id_ not in ids},
@@ -251,7 +250,7 @@ def _read_check_state(
         has_id="id" in check.params,
         kind=kind,
         params=read_params(kind, check.params),
-        # None for a composite: it passes by the threshold of its rubric, which is not loaded here.
+        # A composite may have None: it passes by its rubric's threshold, which is not loaded here.
         threshold=check.threshold,
         negate=check.negate,
         weight=weight,

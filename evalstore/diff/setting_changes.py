@@ -1,4 +1,4 @@
-"""Finds the settings that changed and can move a score that an artifact takes part in."""
+"""Finds the settings that changed and can change a score in which an artifact takes part."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 
-# The one setting that moves scores, of checks that a program may grade: what each of its values
-# does.
+# The only setting that changes scores, those of checks that a program may grade; and the effect of
+# each value.
 _STRICT = "strict"
 _STRICT_EFFECTS: Mapping[Any, str] = {
     True: "without {engine}, {kinds} checks are now unscored",
@@ -27,7 +27,7 @@ def find_setting_changes(
     artifact: Artifact,
     load: Callable[[str], Artifact],
 ) -> Iterator[SettingChange]:
-    """Yield the settings that changed and can move a score of `artifact`.
+    """Yield the settings that changed and can change a score of `artifact`.
 
     `old` and `new` are evalstore.yaml, parsed.
     """
@@ -42,7 +42,7 @@ def find_setting_changes(
 
 
 def _uses_engine(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
-    """Whether a program grades with an artifact or its references; unreadable ones count."""
+    """Whether an artifact or its references need a program to grade; unreadable ones count too."""
     if artifact.kind is Kind.JUDGE:
         return False
     if "rows" in artifact.value:

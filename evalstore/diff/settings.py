@@ -10,15 +10,15 @@ from evalstore.diff.findings import AcceptedLevel, Profile
 from evalstore.errors import LoadError, Place
 from evalstore.versions import Bump
 
-# A published set never changes its mind: tests/cases/rule_sets keeps its verdicts. What is new is a
-# set of the next number: a row has `since` (and `replaces`, where another rule judged such edits),
-# and so has a proof, of a decider or of the facts. The last number judges where evalstore.yaml pins
-# none.
+# The verdicts of a published set never change: tests/cases/rule_sets keeps them. New verdicts need
+# a set with the next number. Then a new row has `since` (and `replaces`, if another rule judged
+# such edits before), and a new proof or decision has `since`. If evalstore.yaml pins no set, the
+# last one is used.
 RULE_SETS = (1,)
-# The levels of an override: an edit changes the digest, so it needs a patch at least.
+# The levels of an override: every edit changes the digest, so it needs at least a patch.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 SETTINGS_FILE = "evalstore.yaml"
-# These are for the rules of `validate`.
+# The levels for the rules of `validate`.
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})
 _SEE_VALIDATE = "see what is wrong: evalstore validate"
 
@@ -28,7 +28,7 @@ class ComparisonSettings:
     """The settings of one comparison.
 
     `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by
-    fingerprint; `locked` are the references that evalstore.lock holds, as they are written.
+    fingerprint; `locked` has the references in evalstore.lock, as they are written.
     """
 
     profile: Profile = Profile.SCORE
@@ -41,12 +41,12 @@ class ComparisonSettings:
 
     @property
     def without_opinions(self) -> ComparisonSettings:
-        """The same without overrides and acceptances: they prove nothing to what pins this."""
+        """The same without overrides and acceptances, which do not count for what pins this."""
         return replace(self, overrides={}, accepted={})
 
 
 def _read_renames(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the former ids of questions, by dataset."""
+    """Return the declared renames of questions, by dataset."""
     renames = {}
     for name, pairs in _get_mapping("renames", settings).items():
         if name.startswith("dataset/") and isinstance(pairs, dict):
@@ -57,10 +57,10 @@ def _read_renames(settings: Mapping[str, Any]) -> dict[str, Any]:
 def read_comparison_settings(
     settings: Mapping[str, Any], profile: Profile | None = None
 ) -> ComparisonSettings:
-    """Read the settings that evalstore.yaml states; `profile` wins over its own.
+    """Read the settings of evalstore.yaml; `profile` replaces the one there.
 
-    Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that
-    raises a level.
+    Raises `LoadError` for an unknown word, because an ignored word could be the one that raises a
+    level.
     """
     return ComparisonSettings(
         profile=profile or _read_profile(settings.get("profile", Profile.SCORE)),

@@ -1,4 +1,4 @@
-"""Demands on tool calls: whether an edit of one of them asks for more calls or for fewer."""
+"""Finds whether an edit of the demands on tool calls makes a check stricter or looser."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evalstore.model import ToolCall
 
 
 def find_tool_demand_direction(change: Change) -> Direction:
-    """Return what an edit of the tools, or of the forbidden ones, does to the check's score."""
+    """Return the direction of the check's score for an edit of its tools, or forbidden tools."""
     return _direct_edit(change, partial=_counts_shares(change))
 
 
 def find_tool_verdict_direction(change: Change) -> Direction:
-    """Return what it does to the check's verdict.
+    """Return the direction of the check's verdict.
 
-    Where only all pass the bar, a share counts as nothing.
+    If passing needs all tools, a smaller share of them does not matter.
     """
     return _direct_edit(
         change,
@@ -31,7 +31,7 @@ def find_tool_verdict_direction(change: Change) -> Direction:
 
 
 def _counts_shares(change: Change) -> bool:
-    # With one required tool at most, before and after, a share of them is all or nothing.
+    # With at most one required tool, before and after, the share of called tools is all or nothing.
     several = any(count_required_tools(check.params) not in {0, 1} for check in change.checks)
     return bool(change.checks[1].params["partial"]) and several
 
@@ -42,19 +42,19 @@ def _direct_edit(change: Change, *, partial: bool) -> Direction:
         return _direct_forbidden(change)
     if before is None or after is None or max(len(before), len(after)) > TOOL_LIMIT:
         return EITHER
-    # In `exact`, what an entry asks for it also lets through.
+    # In mode `exact`, an entry asks for calls, and also allows them: both directions are possible.
     if change.checks[1].params["mode"] == "exact":
         return EITHER
-    # One edit leaves every other entry the very value that it was.
-    gone = [entry for entry in before if not any(entry is other for other in after)]
-    come = [entry for entry in after if not any(entry is other for other in before)]
-    if len(gone) == len(come) == 1:
-        return _direct_entry_edit(_read_entry(gone[0]), _read_entry(come[0]), partial=partial)
-    if len(gone) + len(come) != 1:
+    # An edit leaves every other entry as the same object.
+    removed = [entry for entry in before if not any(entry is other for other in after)]
+    added = [entry for entry in after if not any(entry is other for other in before)]
+    if len(removed) == len(added) == 1:
+        return _direct_entry_edit(_read_entry(removed[0]), _read_entry(added[0]), partial=partial)
+    if len(removed) + len(added) != 1:
         return EITHER
-    # One more required tool makes the share of every other one smaller.
-    direction = EITHER if partial and (gone or come)[0]["min"] else STRICTER
-    return direction if come else flip_direction(direction)
+    # One more required tool makes the share of every other tool smaller.
+    direction = EITHER if partial and (removed or added)[0]["min"] else STRICTER
+    return direction if added else flip_direction(direction)
 
 
 def _direct_forbidden(change: Change) -> Direction:
@@ -68,7 +68,7 @@ def _direct_forbidden(change: Change) -> Direction:
 
 
 def _read_entry(entry: Mapping[str, Any]) -> ToolEntry:
-    """Return an entry as scoring reads it; how arguments match is nothing without arguments."""
+    """Return an entry as scoring reads it: `args_match` has no meaning without `args`."""
     exact = "args" in entry and entry["args_match"] == "exact"
     return ToolEntry(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
 
@@ -80,7 +80,7 @@ def _direct_entry_edit(old: ToolEntry, new: ToolEntry, *, partial: bool) -> Dire
 
 
 def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> Direction | None:
-    """Return what an entry that takes fewer calls than another does; None if that is unknown."""
+    """Return the direction from `loose` to `tight`; None if `tight` does not accept fewer calls."""
     if loose.least != tight.least:
         if loose.least > tight.least:
             return None
@@ -93,14 +93,14 @@ def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> D
         return None
     if _covers_entry(tight, loose):
         return NONE
-    # Calls that no longer fit are freed from the entry's `max`.
+    # With a `max`, fewer calls match the entry now, so fewer of them exceed it.
     if tight.most is None:
         return STRICTER
     return EITHER if tight.least else LOOSER
 
 
 def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:
-    """Whether every call that the one entry means is meant by the other."""
+    """Whether every call that matches `narrow` also matches `wide`."""
     if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
         return False
     bare = wide.args is None

@@ -1,4 +1,4 @@
-"""Looks for an output that moves, and shows only what it graded under both rubrics."""
+"""Looks for an output whose score moves, and shows only outputs graded under both rubrics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from evalstore.model.measures import NO_MEASURES
 from evalstore.text import list_odd_letters
 
 _ENDS = (Fraction(0), Fraction(1))
-# What judges are taken to say, by the token of the check: a score, or one of each statement by its
+# What judges are assumed to say, by the check's token: a score, or a score for each statement's
 # text.
 Judgements = Mapping[str, Fraction | Mapping[str, Fraction] | None]
 
@@ -56,7 +56,10 @@ class _EnoughError(Exception):
 
 @dataclass(slots=True)
 class _PreparedCheck:
-    """One check, prepared once, with its results so far; while it lives no other has its id."""
+    """One check, prepared once, with its results so far.
+
+    It keeps `check` alive, so that no other object gets the same `id()`.
+    """
 
     check: CheckState
     cost: int
@@ -67,10 +70,10 @@ class _PreparedCheck:
 
 @dataclass(slots=True)
 class Replay:
-    """Grades outputs under both rubrics, whose references `load` reads; prepares checks once.
+    """Grades outputs under both rubrics; each check is prepared once.
 
-    `examples` are those of the two files: they are tried before any output is invented. `invents`:
-    questions are invented, too.
+    `load` reads what the rubrics refer to. `examples` are those of the two files, which are tried
+    before any output is invented. `invents`: questions are invented, too.
     """
 
     old: RubricState
@@ -87,7 +90,7 @@ class Replay:
     )
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
-        """Return the most telling output found that moves under this one edit."""
+        """Return the best output found whose score moves under this edit alone."""
         if change.rule == STATEMENTS_CHANGED:
             return self._find_by_replies(change)
         states, asks_more = change.states, _asks_more(change)
@@ -101,7 +104,7 @@ class Replay:
             found and found.output.strip() and None not in {found.old_score, found.new_score}
         ):
             return found
-        # Without a question some check may have nothing to grade.
+        # Without a question, some check may have nothing to grade.
         return (
             self._choose_telling(
                 self._try_samples(states, yield_answers(change), {}, direction), states
@@ -110,7 +113,7 @@ class Replay:
         )
 
     def find_quickly(self, change: Change, direction: Direction) -> Witness | None:
-        """Return the first of a few outputs that moves under this one edit."""
+        """Return the first of a few outputs whose score moves under this edit alone."""
         if change.rule == STATEMENTS_CHANGED:
             return self._find_by_replies(change)
         if _asks_more(change):
@@ -122,9 +125,9 @@ class Replay:
     def find_total(
         self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction
     ) -> Witness | None:
-        """Return an output that both rubrics score differently.
+        """Return an output that gets different scores from the two rubrics.
 
-        It is an example, a text of the effect, one of `shown`, or built for the effect's goals.
+        It is an example, a text of the effect, one of `shown`, or built for a goal of the effect.
         """
         states, texts = (self.old, self.new), effect.texts if effect else {}
         samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
@@ -132,9 +135,9 @@ class Replay:
         return found or self._find_by_goals(states, effect, direction)
 
     def _find_by_replies(self, change: Change) -> Witness | None:
-        """Return an output that moves by what judges say about each statement.
+        """Return an output whose score moves, given what judges may say about each statement.
 
-        The first whose verdict turns, else the first that moves.
+        It is the first whose verdict changes, else the first whose score moves.
         """
         states, found, moves = change.states, None, list(yield_replies(change))
         texts = islice(yield_outputs(change), EVIDENCE.texts_beside)
@@ -154,7 +157,7 @@ class Replay:
         return found
 
     def _choose_telling(self, tried: Iterable[Witness], states: States) -> Witness | None:
-        """Return what shows most: an example, what moves as all do, what somebody may give."""
+        """Return the best witness; `_rank` says which is better, and an example is best."""
         found: list[tuple[tuple[bool, ...], int, Witness]] = []
         for number, witness in enumerate(tried):
             rank = self._rank(witness, states)
@@ -181,11 +184,11 @@ class Replay:
         direction: Direction,
         change: Change | None = None,
     ) -> Witness | None:
-        """Return an output built for an answer that moves; `change` is there for one edit."""
+        """Return an output built for answers that move the score; `change` is set for one edit."""
         checks = (*states[0].checks, *states[1].checks)
         if effect is None or not effect.moves or any(map(self._hides_answer, checks)):
             return None
-        # The search by single texts may have spent all: some steps are left for this one.
+        # The search by single texts may have used up the budget: add some steps for this one.
         self._limit = min(
             self._limit + EVIDENCE.goal_steps, EVIDENCE.steps + 4 * EVIDENCE.goal_steps
         )
@@ -232,10 +235,10 @@ class Replay:
         texts: Mapping[str, Fraction | None],
         direction: Direction,
     ) -> Iterator[Witness]:
-        """Yield what moves, without what loses or wins a score where the claim has a direction.
+        """Yield witnesses that fit the direction.
 
-        `texts` move by so much at least, whatever the judges say. Once one is found, only so many
-        more are tried.
+        `texts` says how far texts move at least, whatever judges say. After the first witness, only
+        a limited number of samples is tried.
         """
         left: int | None = None
         try:
@@ -261,7 +264,7 @@ class Replay:
             return  # validation says what is wrong with a rubric that cannot be run
 
     def _is_total(self, witness: Witness) -> bool:
-        """Whether an output moves between the two rubrics as it does under one edit."""
+        """Whether an output moves between the two whole rubrics as it does under one edit."""
         states = self.old, self.new
         try:
             judges = [check for state in states for check in self._list_judges(state)]
@@ -275,9 +278,9 @@ class Replay:
         return total is not None and _answer(total) == _answer(witness)
 
     def _are_gradable(self, states: States, edited: str = "") -> bool:
-        # What a judge says is the same before and after, unless it is asked something else; one
-        # that is asked on one side only may say anything. Of the `edited` check what is said of
-        # each statement is known.
+        # A judge that is asked the same says the same before and after. If it is asked something
+        # else, its answer is unknown. A judge that is asked on one side only may say anything. For
+        # the `edited` check, the replies on its statements are given.
         judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
         for token in shared - {edited}:
@@ -287,7 +290,7 @@ class Replay:
         return all(self._is_gradable(check) for state in states for check in state.checks)
 
     def _list_judgements(self, states: States, edited: str = "") -> list[Mapping[str, Fraction]]:
-        """Return judges' scores by token: all the highest, all the lowest, then at bars."""
+        """Return judges' scores by token: all highest, all lowest, then one at its threshold."""
         judges = chain.from_iterable(map(self._list_judges, states))
         checks = [check for check in judges if check.token != edited]
         if not checks:
@@ -299,7 +302,7 @@ class Replay:
         judgements: list[Mapping[str, Fraction]] = [highest, lowest]
         bars = _iterate_bars(checks, possible)
         for check, score in islice(bars, EVIDENCE.judged_scores):
-            # Checks that ask the same get the same.
+            # Checks that ask the same get the same score.
             alike = {one.token: score for one in checks if is_same_question(check, one)}
             judgements += [{**highest, **alike}, {**lowest, **alike}]
         return judgements
@@ -309,12 +312,12 @@ class Replay:
             return _is_answerable(check)
         if (inner := self._find_inner(check)) is None:
             return False
-        # A composite hides the errors of its checks: none of them may need an engine that other
-        # machines lack.
+        # A composite hides the errors of its checks, so none of these may need an engine that other
+        # machines may lack.
         return all(_is_answerable(one) and _is_portable(one) for one in inner.checks)
 
     def _list_judges(self, state: RubricState) -> Iterator[CheckState]:
-        """Yield the checks that say what judges say, of a rubric and of the rubrics within it."""
+        """Yield the checks that ask judges, in a rubric and in the rubrics of its composites."""
         for check in state.checks:
             inner = self._find_inner(check)
             yield from filter(_names_judges, (check,) if inner is None else inner.checks)
@@ -324,18 +327,18 @@ class Replay:
         return inner is not None and any(map(_names_judges, inner.checks))
 
     def _hides_answer(self, check: CheckState) -> bool:
-        """Whether no text shows what the check answers: a question or an inner judge does."""
+        """Whether a text cannot show the answer: a question or an inner judge decides it."""
         return find_plain_kind(check.kind) != check.kind or self._hides_judge(check)
 
     def _find_inner(self, check: CheckState) -> RubricState | None:
-        """Return a composite's rubric, whose checks are named after it; None for others."""
+        """Return a composite's rubric, with its id in front of its checks' ids; else None."""
         if not check.grading.holds_rubric or self.load is None:
             return None
         key = check.params["rubric_ref"], check.token, check.id
         if key not in self._inner:
             try:
                 inner = read_rubric_state(make_plain(self.load(key[0]).value))
-            except EvalstoreError:  # then nothing can be graded
+            except EvalstoreError:  # without it, nothing can be graded
                 inner = None
             checks = inner.checks if inner else ()
             named = tuple(
@@ -401,7 +404,7 @@ class Replay:
             )
             result = check.grade(sample)
             if result.unscored is UnscoredReason.ERROR and not check.is_portable:
-                raise _EnoughError  # no PHP: no witness for other machines
+                raise _EnoughError  # an engine is missing here, so no witness is reliable
             check.results[known] = result
         return check.results[known]
 
@@ -416,7 +419,7 @@ class Replay:
         return self._prepared[id(check)]
 
     def _measure_cost(self, check: CheckState) -> tuple[int, int]:
-        """Return what grading by a check costs, and its schemas' characters."""
+        """Return the cost of grading with a check, and the length of its schemas."""
         if inner := self._find_inner(check):
             costs = [self._measure_cost(one) for one in inner.checks]
             return sum(cost for cost, _ in costs), sum(written for _, written in costs)
@@ -435,14 +438,14 @@ class Replay:
 
 
 def _add_said(witness: Witness, change: Change, replies: Mapping[str, Fraction]) -> Witness:
-    """Return a witness with what judges are taken to say of each statement, where that moves it."""
+    """Return a witness with what judges are assumed to say about each statement."""
     supposed = bool(change.decision and change.decision.is_assumed)
     judged = (*list_said(change, replies), *witness.judged)
     return replace(witness, judged=judged, supposed=supposed)
 
 
 def _allows(direction: Direction, shift: Fraction | None) -> bool:
-    """Whether a score may go so far under a claim with this direction."""
+    """Whether a claim with this direction allows such a shift of the score."""
     if direction is EITHER or shift is None:
         return direction is EITHER
     return shift >= 0 if direction is LOOSER else shift <= 0
@@ -451,7 +454,7 @@ def _allows(direction: Direction, shift: Fraction | None) -> bool:
 def _fits(witness: Witness, direction: Direction) -> bool:
     """Whether a claim with this direction is about this output.
 
-    Of an output that gains or loses its score, only `EITHER` says something.
+    Only `EITHER` says something about an output that gains or loses its score.
     """
     return direction is EITHER or None not in {witness.old_score, witness.new_score}
 
@@ -480,14 +483,13 @@ def _asks_more(change: Change) -> bool:
 
 
 def _is_answerable(check: CheckState) -> bool:
-    """Whether a check answers without a judge, or as one that is assumed."""
+    """Whether a check can be graded: without a judge, or with an assumed reply."""
     return not check.reads_part if _names_judges(check) else _is_unjudged(check)
 
 
 def _is_unjudged(check: CheckState) -> bool:
-    # A check that asks no judge answers at once, on any machine. What it would ask of a question,
-    # or of a record of calls, is missing: the output shown is a text alone. So it may stand beside
-    # the changed one, but is not itself shown to move.
+    # A check that asks no judge can be graded here. If it reads a question or recorded calls that
+    # the output lacks, it has nothing to grade, and other checks can still be shown to move.
     return not KINDS[check.kind].asks_judges(check.params)
 
 
@@ -496,7 +498,7 @@ def _is_portable(check: CheckState) -> bool:
 
 
 def _names_judges(check: CheckState) -> bool:
-    """Whether all that the check says is what a judge says."""
+    """Whether the check's score is what judges say."""
     return check.grading.is_judgement
 
 

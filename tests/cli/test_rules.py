@@ -60,7 +60,7 @@ def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, t
     assert list(dict(said)) == ["says", "why", "needs", "moves", "less", "mirror", "bad", "good", "accept", "setting"]
     assert words["bad"] == CHANGES["contain-phrase-added"].example
     assert words["needs"] == "major (since rule set 1, for a rubric)"
-    assert " ".join(words["less"].split()).startswith("if the rubric reads neither side of a check")
+    assert " ".join(words["less"].split()).startswith("if the rubric ignores the check on both sides")
     assert words["accept"].endswith('evalstore accept FINGERPRINT --reason "…"')
 
 

@@ -35,7 +35,7 @@ PHRASES = {
     "told of": (r"\btold of\b", 0),  # said about
     "is told": (r"\b(is|was|are|were) told\b", 0),  # recognised by, decided
     "stand for": (r"\bstands? for\b", 1),  # is, means
-    "stands": (r"\b(stands?|stood)\b", 8),  # is
+    "stands": (r"\b(stands?|stood)\b", 5),  # is
     "lies": (r"\blies\b", 1),  # is
     "beside": (r"\bbeside\b", 5),  # next to, with
     "none that": (r"\bnone that\b", 1),  # not one of the

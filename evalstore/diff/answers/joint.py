@@ -409,11 +409,12 @@ def _list_corners(users: list[CheckState], states: States, free: _Variables) -> 
     ranked = any(state.combine in _ORDER_MODES for state in states)
     sharing = [one for group in free.values() for one in group] if ranked else users
     moved = {state.threshold for state in states}
-    held = (
+    thresholds = (
         [(one, one.bar) for one in sharing if one.bar] if any(map(_reads_verdicts, states)) else []
     )
-    held += [(one, bar) for one in users for bar in moved] if ranked and len(moved) > 1 else []
-    bars = {1 - bar if one.negate else bar for one, bar in held}
+    if ranked and len(moved) > 1:
+        thresholds += [(one, bar) for one in users for bar in moved]
+    bars = {1 - bar if one.negate else bar for one, bar in thresholds}
     for bar in sorted(bars):
         for side in (-1, 0, 1):
             if 0 <= bar + side * Fraction(1, 1000) <= 1:

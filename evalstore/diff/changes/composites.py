@@ -51,7 +51,7 @@ def reverse_edits(changes: list[Change]) -> Iterator[Change]:
             new_pointer=change.old_pointer,
             before=change.after,
             after=change.before,
-            words={**change.words, "stands": "replaces its own checks"},
+            words={**change.words, "replaced": "replaces its own checks"},
         )
 
 
@@ -132,7 +132,7 @@ def _build_inlining(
         new_pointer=("checks",),
         before=current,
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
-        words={"check": check.id, "ref": ref, "stands": "is replaced by its own checks"},
+        words={"check": check.id, "ref": ref, "replaced": "is replaced by its own checks"},
         proof=Proof(reason),
         discriminator=write_canonical(
             [make_canonical_demand(check), *map(make_canonical_demand, parts)]

@@ -40,7 +40,9 @@ CLAIMS = {
         "only the share of tools changes, and the rubric reads the verdict, which stays the same"
     ),
     "variable_unread": "the template reads none of the variables that were added or removed",
-    "verdict_unread": "nothing reads the check's verdict: it is not required, nor does the mode",
+    "verdict_unread": (
+        "nothing reads the check's verdict: it is not required, and the mode reads only scores"
+    ),
     "weightless": "the rubric ignores the check on both sides: weight 0 and not required",
 }
 

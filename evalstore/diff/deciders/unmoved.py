@@ -57,7 +57,7 @@ def prove_weightless(change: Change) -> Proof | None:
 
 
 def prove_verdict_unread(change: Change) -> Proof | None:
-    """Prove that nothing reads the check's verdict: it is not required, nor does the mode."""
+    """Prove that nothing reads the check's verdict: not required, and the mode reads scores."""
     if any(check.reads_threshold or check.is_required for check in change.checks):
         return None
     reads = any(rubric.combine in VERDICT_MODES or rubric.needs_all for rubric in change.states)

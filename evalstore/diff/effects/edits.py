@@ -106,7 +106,7 @@ def _prove_no_effect(
     if all(
         len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
     ):
-        return None  # nothing was left out, so this would repeat the search of all checks
+        return None  # nothing is left out, so this would be as much work as all checks
     known = search_texts(changed, numbers, scores, budget) or build_empty_texts(scores)
     answers = list_joint_answers(changed, numbers, known, load)
     if answers is None or answers.count > PROOFS.ways:

@@ -59,7 +59,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         reasons = {raw.unscored for raw in answer.free.values()}
         if reasons <= {None}:
             scored.add(key)
-        # Checks of calls with nothing to grade do not matter: leave out the recorded calls.
+        # A check of calls with nothing to grade can be shown: by a text without recorded calls.
         if _ERROR not in reasons:
             texts.setdefault(answer.text, set()).add(key)
 

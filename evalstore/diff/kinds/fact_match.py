@@ -70,7 +70,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
         yield from (fact, fact.swapcase())
     places = range(min(len(facts), CANDIDATES.repeated))
     yield from ("\n".join(facts[:place] + facts[place + 1 :]) for place in places)
-    # The same number of facts, but the last one in the other case.
+    # The first facts, and the next one in the other case.
     yield from ("\n".join([*facts[:place], facts[place].swapcase()]) for place in places)
 
 

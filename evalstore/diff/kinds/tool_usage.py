@@ -46,10 +46,11 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of a check's `tools`: edited, added and removed entries, and their order."""
     old, new = (side[token].params[_NAME] for side in (script.current, script.goal))
     if old is None or new is None or len(old) + len(new) > COMPARED.items:
-        item = "tools of its own" if old is None or new is None else "another list"
+        # Without a list, the question's tools count.
+        words = {"item": "list"} | ({} if old is None or new is None else {"came": "replaces"})
         edited = set_param(script.current[token], _NAME, new)
         yield script.edit_check(
-            "tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item}
+            "tool-required-changed", _NAME, edited, old=old, new=new, words=words
         )
         return
     # Entries pair by three criteria: equal, the same tool and arguments, the same tool.

@@ -116,7 +116,7 @@ _REFERENCE_ROWS = (
         id="composite-inlined",
         level=Bump.PATCH,
         scope=Scope.NOTHING,
-        message="{check}, the rubric {ref}, {stands}",
+        message="{check}, the rubric {ref}, {replaced}",
         reason="the total score is the same either way",
         example=(
             "kind: composite, rubric_ref: rubric/inner@1.0.0} → {id: x, kind: must_contain_any, "
