@@ -202,6 +202,16 @@ def test_the_other_checks_are_passed_by_a_text_beside_the_calls() -> None:
     assert (finding.witness.output, finding.witness.tool_calls) == ("done", (SEARCH,))
 
 
+@pytest.mark.parametrize(("old", "new", "verb"), [(None, 1, "gains"), (1, None, "loses"), (60, 61, "replaces")])
+def test_a_list_that_is_not_compared_item_by_item_is_named(old: int | None, new: int | None, verb: str) -> None:
+    sides = [check(*[{"name": f"t{number}"} for number in range(count or 0)]) for count in (old, new)]
+    for side, count in zip(sides, (old, new), strict=True):
+        if count is None:
+            del side["checks"][0]["tools"]
+    (finding,) = [one for one in compare(*sides).findings if one.rule == "tool-required-changed"]
+    assert finding.message.endswith(f" {verb} the tool list")
+
+
 def test_the_calls_are_told_in_text_and_json(cli: Any, tmp_path: Path) -> None:
     for name, value in (("old", check(SEARCH)), ("new", check(SEARCH, {**READ, "args": {"page": 1.5}}))):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(value))

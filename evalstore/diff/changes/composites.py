@@ -143,14 +143,14 @@ def _build_inlining(
 def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with its composite inlined; None if that is not sure."""
     mode = rubric.combine
-    needs_check = check.is_required or any(one.is_required for one in inner.checks)
+    has_required = check.is_required or any(one.is_required for one in inner.checks)
     deeper = any(one.grading.holds_rubric for one in inner.checks)
     if (
         mode is not inner.combine
         or rubric.needs_all
         or inner.needs_all
         or check.negate
-        or needs_check
+        or has_required
         or deeper
         or not _treats_unscored_alike(rubric, inner)
     ):

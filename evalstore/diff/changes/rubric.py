@@ -195,7 +195,7 @@ def _prove_rescaled(script: EditScript, after: tuple[CheckState, ...]) -> Proof 
     rubric = script.current
     old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
     factor = next(
-        (after_ / before for before, after_ in zip(old, new, strict=True) if before), Fraction(0)
+        (weight / former for former, weight in zip(old, new, strict=True) if former), Fraction(0)
     )
     is_read = rubric.combine is Combine.WEIGHTED_AVG and len(script.start.checks) > 1
     if not is_read or not factor or [weight * factor for weight in old] != new:
