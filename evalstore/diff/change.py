@@ -127,7 +127,7 @@ class Change:
 
     @property
     def edited_checks(self) -> list[CheckState]:
-        """The check on each side that has it: one where it is added or removed, else two."""
+        """The check on each side that has it: one if it is added or removed, else two."""
         token = self.token
         return [check for state in self.states for check in state.checks if check.token == token]
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalstore.checks.reply import read_reply
 from evalstore.diff.change import Change
@@ -18,10 +18,6 @@ from evalstore.diff.findings import (
 from evalstore.diff.limits import COMPARED, REPLIES
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.model import Judge, JudgeReply, ScoreType
-
-if TYPE_CHECKING:
-    pass
-
 
 # The keys of a judge that decide what a reply means, by the name of the edit. An edit of the levels
 # includes their scores.

@@ -32,7 +32,7 @@ from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.identity_cache import IdentityCache
-from evalstore.languages import pattern_comparison  # its names are imported where it is used
+from evalstore.languages import pattern_comparison  # a lazy package: names load on first use
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 from evalstore.model.question_params import find_question_key

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.limits import COMPARED
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 
 if TYPE_CHECKING:

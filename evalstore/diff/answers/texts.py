@@ -12,7 +12,7 @@ from evalstore.diff.answers.text_scores import TextScore
 from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 from evalstore.model import Output, Sample
 

@@ -134,7 +134,7 @@ def _takes_value(check: CheckState, goal: CheckState, name: str) -> bool:
 
 
 def _change_source(script: EditScript, name: str, edited: CheckState) -> Change:
-    """Return the edit of where a check takes a value from: the question, or the rubric's file."""
+    """Return the edit of a value's source: a key of the question, or the value in the rubric."""
     old, new = script.current[edited.token].params[name], script.goal[edited.token].params[name]
     words = {"name": name, "old": describe_source(old), "new": describe_source(new)}
     return script.edit_check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change
@@ -14,10 +14,6 @@ from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.model import is_cosmetic
-
-if TYPE_CHECKING:
-    pass
-
 
 # Paths from a check to a part of it, old and new; None if a side lacks the part.
 Paths = tuple[Pointer, Pointer]

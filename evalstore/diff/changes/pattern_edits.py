@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from evalstore.diff.answers.read_parts import wrap_text
 from evalstore.diff.answers.texts import compare_checks
 from evalstore.diff.change import UNDECIDED, Change, Decision, Proof
+from evalstore.diff.changes.edit_script import EditScript
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
 from evalstore.diff.rubric_state import CheckState
 
-# Its names are imported where a pattern is compared.
+# A lazy package: its names load on first use.
 from evalstore.languages import pattern_comparison
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import LanguageComparison
-from evalstore.diff.changes.edit_script import EditScript
 
 _PARAMS = ("pattern", "flags", "mode")
 

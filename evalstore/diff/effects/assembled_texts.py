@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.diff.answers.text_scores import TextScore
 
-# Its names are imported where texts are searched.
+# A lazy package: its names load on first use.
 from evalstore.languages import pattern_comparison
 
 if TYPE_CHECKING:

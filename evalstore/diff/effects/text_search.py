@@ -19,7 +19,7 @@ from evalstore.diff.effects.assembled_texts import TextAssembly, TextGrader
 from evalstore.diff.limits import EFFECTS
 from evalstore.diff.rubric_state import CheckState, RubricState
 
-# Its names are imported where texts are searched.
+# A lazy package: its names load on first use.
 from evalstore.languages import pattern_comparison
 from evalstore.model import Output, Sample
 

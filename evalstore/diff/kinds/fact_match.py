@@ -25,7 +25,7 @@ from evalstore.diff.kinds import (
 from evalstore.diff.limits import CANDIDATES, PROOFS
 from evalstore.documents import Pointer
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 
 

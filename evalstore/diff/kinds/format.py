@@ -32,7 +32,7 @@ from evalstore.diff.kinds import (
 from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 from evalstore.languages.patterns import OUTPUT_LIMIT
 

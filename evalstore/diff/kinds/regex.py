@@ -21,7 +21,7 @@ from evalstore.diff.kinds import (
     say_never,
 )
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 from evalstore.languages.patterns import compile_matcher
 

@@ -38,7 +38,7 @@ from evalstore.diff.kinds import (
 from evalstore.documents import Pointer, write_canonical
 from evalstore.errors import LimitError
 from evalstore.languages import (
-    pattern_comparison,  # its names are imported where a pattern is compared
+    pattern_comparison,  # a lazy package: names load on first use
 )
 
 _RULE = "target-changed"
