@@ -1,4 +1,4 @@
-"""Stored outputs under the rubrics of a dataset: graded, summed up exactly, kept as a run."""
+"""Grades stored outputs by the rubrics of a dataset, sums them exactly, and writes a run."""
 
 from typing import TYPE_CHECKING
 
@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoringOptions", "open_job"]
 
-# An audit asks judges, and scores nothing by a job.
+# An audit asks judges without a scoring job.
 __getattr__ = import_lazily(__name__, {".job": ("open_job",), ".options": ("ScoringOptions",)})

@@ -1,4 +1,4 @@
-"""Says which question an output was asked, by its record's texts; white space is ignored."""
+"""Finds the question that an output answers by the texts of its record, ignoring white space."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from evalstore.model import Question
 from evalstore.runs.imports.entry import read_asked
 from evalstore.store.question_index import QuestionIndex
 
-# Questions whose inputs are searched for within a longer text: each output takes as many steps.
+# The most questions whose inputs are searched for within a longer text: each output tries all.
 _MOST_SEARCHED = 2_000
-_LEAST_PART = 3  # an input stands for a text around it that is at most so many times as long
+_LEAST_PART = 3  # an input matches a text around it of at most this many times its length
 _WORD = re.compile(r"[A-Za-z0-9]")
 
 
 def normalize_spaces(text: str) -> str:
-    """Return a text with each run of white space as one blank, and none at its ends."""
+    """Return a text with each run of white space as one space, and none at its ends."""
     return " ".join(text.split())
 
 
 def is_asked_of(asked: Sequence[str], question: Question) -> bool:
-    """Whether a text is the question's input, contains it, or is all within the question."""
+    """Whether a text is the question's input, contains it, or is part of the question."""
     own = normalize_spaces(question.input)
     texts = [normalize_spaces(text) for text in asked]
     if own in texts or texts[0] in normalize_spaces(_join_question(question)):
@@ -52,7 +52,7 @@ def _list_messages(question: Question) -> list[str]:
 
 
 def _is_part(part: str, text: str) -> bool:
-    """Whether a text contains another one that does not begin or end within a word of it."""
+    """Whether a text contains a part that does not begin or end in the middle of a word."""
     start = text.find(part)
     while start >= 0:
         before, after = (
@@ -60,7 +60,7 @@ def _is_part(part: str, text: str) -> bool:
             text[start + len(part) - 1 : start + len(part) + 1],
         )
         edges = (before if start else "", after)
-        # Both sides of an edge are letters of a word.
+        # An edge splits a word if the characters on both of its sides belong to a word.
         if not any(len(_WORD.findall(edge)) == len(edge) == 2 for edge in edges):  # noqa: PLR2004
             return True
         start = text.find(part, start + 1)
@@ -69,14 +69,14 @@ def _is_part(part: str, text: str) -> bool:
 
 @dataclass(slots=True, weakref_slot=True)
 class AskedIndex:
-    """Finds the questions that have a text as their input; it reads them when it is first asked."""
+    """Finds the questions that have a text as their input; the questions are read at first use."""
 
     questions: QuestionIndex
     _database: sqlite3.Connection | None = field(default=None, init=False)
     _inputs: list[tuple[str, str]] | None = field(default=None, init=False)
 
     def find_ids(self, asked: Sequence[str]) -> list[str]:
-        """Return the questions whose input is one of the texts: the first text that some have."""
+        """Return the questions whose input is the first of the texts that any question has."""
         for text in map(normalize_spaces, asked):
             found = [id_ for id_ in self._find_by_key(text) if self._has_input(id_, text)]
             if found:
@@ -84,9 +84,9 @@ class AskedIndex:
         return []
 
     def find_around(self, asked: Sequence[str]) -> str | None:
-        """Return the one question whose input is most of the whole text.
+        """Return the only question whose input makes up most of the whole text.
 
-        None for none or several.
+        None if there is none, or more than one.
         """
         text = normalize_spaces(asked[0])
         long = (one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text))
@@ -115,7 +115,7 @@ class AskedIndex:
         return [id_ for (id_,) in found.fetchall()]
 
     def _fill_database(self) -> sqlite3.Connection:
-        """Return a temporary database of all inputs by key: memory does not grow with them."""
+        """Return a temporary database of all inputs by key, so that memory does not grow."""
         database = sqlite3.connect("", isolation_level=None)
         weakref.finalize(self, database.close)
         database.execute("PRAGMA journal_mode = OFF")

@@ -48,7 +48,7 @@ _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no 
 class PreparedRubric:
     """A rubric ready to grade, and the pin that the run records for it.
 
-    `reads_measures`: the run keeps the numbers about an output, which a check of it reads.
+    `reads_measures`: one of its checks reads numbers about an output, so the run keeps them.
     """
 
     pin: UsedArtifact
@@ -57,7 +57,7 @@ class PreparedRubric:
 
 
 class FloatingRefs(Enum):
-    """Whether a floating reference is noted or refused by the settings, or just resolved."""
+    """Whether the store's settings note or refuse floating references, or all are allowed."""
 
     BY_SETTINGS = "by settings"
     TAKEN = "taken"
@@ -67,7 +67,7 @@ class FloatingRefs(Enum):
 class ArtifactResolver:
     """Resolves each reference of one run once; `notes` lists what a reader of the run should know.
 
-    `find` says what a reference means, by default what it means in the store today.
+    `find` resolves a reference; by default it is `store.resolve`.
     """
 
     store: ArtifactStore
@@ -81,7 +81,7 @@ class ArtifactResolver:
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference once; a floating one is noted, or refused by the settings."""
-        # Resolve once: a branch may move, and a file be edited, while a long run is graded.
+        # Resolve once: while a long run is graded, a branch may move and a file may be edited.
         if ref not in self._resolved:
             resolved = (self.find or self.store.resolve)(ref)
             if resolved.floating and self.floating is FloatingRefs.BY_SETTINGS:
@@ -105,17 +105,17 @@ class ArtifactResolver:
 
     @property
     def context(self) -> CheckContext:
-        """What checks are graded with: artifacts and judges, as strictly as the store says."""
+        """What checks need to grade: artifacts, judges, and how strict the store is."""
         return CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
 
     @property
     def resolved(self) -> Mapping[str, Resolved]:
-        """What every reference so far means, in the order in which they came."""
+        """Every reference so far and what it resolved to, in the order of first use."""
         return self._resolved
 
     @property
     def artifacts(self) -> dict[str, Artifact]:
-        """Every artifact that was loaded so far, by the reference that asked for it."""
+        """Every artifact loaded so far, by the reference that named it."""
         return {ref: resolved.artifact for ref, resolved in self._resolved.items()}
 
     def list_pins(self, kind: Kind) -> tuple[UsedArtifact, ...]:
@@ -141,8 +141,8 @@ class ArtifactResolver:
         return PreparedRubric(pin_resolved(resolved), grade, reads_measures)
 
     def _note_edited_file(self, released: Resolved) -> None:
-        """Note a file that differs from the release that grades in its place."""
-        # A file that is gone, or cannot be read, was not edited to be tried.
+        """Note a working file that differs from the release used to grade."""
+        # A file that is gone or unreadable was not edited in order to try it.
         with suppress(EvalstoreError):
             file = self.store.read_artifact(f"{released.name}@worktree")
             edited = [released.path] if file.scoring_digest != released.scoring_digest else []
@@ -169,9 +169,9 @@ class ArtifactResolver:
 class Grading:
     """What grades outputs: a store's artifacts, and the judges of one session.
 
-    Each artifact is resolved once. Every job opens one by `open_grading`. What grades without a
-    session has a resolver alone, and a replay, which takes artifacts and replies as runs recorded
-    them, has a `Grader` of its own.
+    Each artifact is resolved once. Every job opens one with `open_grading`. Grading without a
+    session needs only a resolver; a replay, which uses the artifacts and replies that runs
+    recorded, has its own `Grader`.
     """
 
     artifacts: ArtifactResolver
@@ -179,7 +179,7 @@ class Grading:
 
     @property
     def context(self) -> CheckContext:
-        """What checks are graded with."""
+        """What checks need to grade."""
         return self.artifacts.context
 
 
@@ -191,9 +191,9 @@ def open_grading(
     floating: FloatingRefs,
     find: Callable[[str], Resolved] | None = None,
 ) -> Iterator[Grading]:
-    """Open what grades outputs; the cache of replies is opened when the first is looked for.
+    """Open what grades outputs; the cache of replies is opened at the first look-up.
 
-    `find` says what a reference means, by default what it means in the store today.
+    `find` resolves a reference; by default it is `store.resolve`.
     """
     with open_session(judges, store.git.common) as session:
         yield Grading(
@@ -218,9 +218,8 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
 def format_exact_ref(resolved: Resolved) -> str:
     """Return the reference that will name the same content tomorrow.
 
-    A working file has only its name.
+    A working file has only its name, a revision its commit, everything else its version.
     """
-    # A working file has no pin but its name, a revision its commit, everything else its version.
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
@@ -248,7 +247,7 @@ def _prepare_resolved(
 
 
 def _reads_measures(rubric: Artifact, load: Callable[[str], Artifact]) -> bool:
-    """Whether a check of a rubric, or of one that it holds, reads numbers about an output."""
+    """Whether a check of a rubric, or a check nested in it, reads numbers about an output."""
     checks = list(rubric.value["checks"])
     for ref in filter(None, map(find_inner_ref, rubric.value["checks"])):
         checks += load(ref).value["checks"]
@@ -266,9 +265,8 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
 ) -> GradedRow:
     """Grade one output into a row; without a rubric it is unscored.
 
-    A broken rubric is a `SchemaError`.
-
-    `asked` is what its record says was asked; `is_other`: that is not the question.
+    `asked` is what the output's record says was asked; `is_other`: that is not the question.
+    Raises `SchemaError` for a broken rubric.
     """
     result = (
         _explain_no_rubric(question)
@@ -298,7 +296,7 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
 
 
 def _explain_no_rubric(question: Question) -> RubricResult:
-    """Return the result of a question without a rubric; a broken row is a failed grading."""
+    """Return the result of a question without a rubric; for a broken row, a failed grading."""
     if not question.broken:
         return _NO_RUBRIC
     reason = f"{QUESTION_BROKEN}{question.broken}"
@@ -316,8 +314,8 @@ def _grade_sample(sample: Sample, rubric: PreparedRubric) -> RubricResult:
 
 
 def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the expected answers as texts, or the expected facts where no answer is written."""
-    # The row format has texts for references, so structures are written as canonical JSON.
+    """Return the expected answers as texts, or the expected facts if there is no answer."""
+    # The row format allows only texts as references, so structures become canonical JSON.
     wanted = row.get("expected", row.get("expected_facts"))
     if wanted is None:
         return ()

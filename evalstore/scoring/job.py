@@ -54,21 +54,21 @@ from evalstore.store.revisions import find_head
 from evalstore.store.rows import compute_rows_sha256
 from evalstore.text import find_nearest, make_excerpt
 
-# What the resolver of references notes, with what each means today.
+# Rules that the resolver itself notes, with what each reference means today.
 _NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"})
-# What is no matter for a score: whether something could be released, and questions' rubrics where
-# one is given.
+# Rules that do not affect a score: whether something could be released and, where a rubric is
+# given, the questions' own rubrics.
 _OF_RELEASES = frozenset({"reference-unreleasable"})
 _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
-# Where the files grade, whatever a pin says, or a rubric of the command line.
+# Ignored where working files grade whatever a pin says, or a rubric from the command line does.
 _OF_PINS = frozenset({"pin-behind"})
-# Where a dataset has questions, and none of them is asked.
+# Ignored where a dataset has questions and none of them is asked.
 _OF_NO_QUESTIONS = frozenset({"dataset-empty"})
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """All parts of one run before the first output is graded; `run` has no sums yet."""
+    """Everything that one run needs before the first output is graded; `run` has no sums yet."""
 
     run: Run
     samples: Path
@@ -78,13 +78,10 @@ class ScoringJob:
     options: ScoringOptions
 
     def write_run(self, out: Path) -> Run:
-        """Grade and ask for missing replies until none is missing.
-
-        Then publish the run in `out`.
-        """
+        """Grade, and ask for missing replies, until none is missing; then publish in `out`."""
         self.refuse_links(out)
-        # A pass without all replies leaves no file behind: the draft is dropped, and graded again
-        # after asking.
+        # A pass that lacks replies leaves no file behind: its draft is dropped, and everything is
+        # graded again after asking.
         while True:
             with write_run(out, choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
@@ -93,7 +90,7 @@ class ScoringJob:
             self.grading.session.ask_missing()
 
     def find_question(self, id_: str) -> Question:
-        """Return the question with an id; raises `RefError` where the dataset has none."""
+        """Return the question with an id; raises `RefError` if the dataset has none."""
         found = self.questions.find(id_)
         if found is None:
             near = find_nearest(id_, self.questions.list_ids())
@@ -102,15 +99,15 @@ class ScoringJob:
         return found[1]
 
     def refuse_links(self, out: Path) -> None:
-        """Raise `RefusedError` where a link of the repository leads `out` to somewhere else."""
+        """Raise `RefusedError` if a link in the repository leads `out` somewhere else."""
         if top := self.grading.artifacts.store.repository.top:
             refuse_links_below(top, out)
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return the judge calls that scoring would make, and the notes so far.
 
-        Calls and writes nothing. Raises `UnmetSettingError` where nobody can say what would be
-        asked of which model.
+        It makes no call and writes nothing. Raises `UnmetSettingError` if it cannot be known what
+        would be asked of which model.
         """
         run = self.grade_outputs(
             lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL}
@@ -127,9 +124,9 @@ class ScoringJob:
         *,
         optional: frozenset[MissingSetting] | None = None,
     ) -> Run:
-        """Grade every output once, hand each row to `keep`, and return the run with its sums.
+        """Grade every output once, pass each row to `keep`, and return the run with its sums.
 
-        `optional` are the settings that checks can be without; None: as the judges say.
+        `optional` are the settings that may be missing; None: decided by the judges' session.
         """
         pairs, tally = self.open_counts()
         matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
@@ -154,7 +151,7 @@ class ScoringJob:
         return replace(run, harness={**run.harness, "max_ungraded": f"{float(most):g}"})
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
-        """Return the empty counts of a run: which output answers which question, and all sums."""
+        """Return a new matcher of outputs and questions, and a tally with no rows."""
         matcher = OutputMatcher(str(self.samples), self.questions, by_input=self.options.by_input)
         return matcher, RunTally()
 
@@ -198,11 +195,10 @@ def open_job(
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: artifacts resolved and validated, questions indexed, replies cached.
 
-    `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
-    `{id, output, tool_calls?}`. Raises `FindingsError` where something is found and the settings
-    are strict.
+    `outputs` is a file in any format that evalstore.runs reads, such as JSONL of
+    `{id, output, tool_calls?}`. Raises `FindingsError` for findings if the settings are strict.
     """
-    find = cache(store.resolve)  # for what is validated is graded with, too
+    find = cache(store.resolve)  # so that grading uses exactly what was validated
     with open_grading(
         store, options.judges, floating=FloatingRefs.BY_SETTINGS, find=find
     ) as grading:
@@ -210,7 +206,7 @@ def open_job(
         if resolved.kind is not Kind.DATASET:
             hint = "name a dataset: dataset/<id>@<version>"
             raise RefusedError(f"{dataset} is a {resolved.kind}, not a dataset", hint=hint)
-        # A run without a name of its model takes that of the outputs, or of their file.
+        # Without a given name, the model is named by the outputs, or by their file.
         samples, choice = (
             find_samples(outputs),
             SeriesFilter(options.only, any_model=options.model is not None),
@@ -277,7 +273,7 @@ def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
 
 
 def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
-    """Return an output, which names what all share; raises `LoadError` for a file without any."""
+    """Return the first output; it says what all of them share. Raises `LoadError` if none."""
     missing = ""
     for found in read_outputs(samples, choice):
         if isinstance(found, StoredOutput):
@@ -287,14 +283,14 @@ def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
 
 
 def _escape_name(name: str) -> str:
-    """Escape what is not UTF-8 in a name, as file names and command lines may hold."""
+    """Escape bytes in a name that are not UTF-8, which file names and arguments may contain."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _start_run(
     resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str
 ) -> Run:
-    # Every Eval Ever keeps times as seconds since 1970, as text.
+    # Every Eval Ever writes times as seconds since 1970, as text.
     stamp = f"{at.timestamp():.6f}"
     return Run(
         path=Path(),
@@ -317,7 +313,7 @@ def _start_run(
 
 
 def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
-    """Return the dataset's pin; of uncommitted rows it says what they are."""
+    """Return the dataset's pin; for uncommitted rows it also says which they are."""
     pinned = pin_resolved(resolved)
     if pinned.commit is not None or "rows" not in resolved.artifact.value:
         return pinned
@@ -325,9 +321,9 @@ def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
 
 
 def describe_harness(store: ArtifactStore) -> dict[str, str]:
-    """Return versions and settings that can move a score.
+    """Return the versions and settings that can change a score.
 
-    The engines of checks are added when they have graded.
+    The engines of checks are added after they have graded.
     """
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return {

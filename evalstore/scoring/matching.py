@@ -25,7 +25,7 @@ _NO_LINE = "the file of outputs has none"
 class OutputMatch(NamedTuple):
     """An output, its question's position, and the hash of an Every Eval Ever row (or 0).
 
-    `other` says what was asked in place of the question; it is empty where that was the question.
+    `other` says what was asked instead of the question; empty if the question itself was asked.
     """
 
     recorded: StoredOutput
@@ -37,10 +37,10 @@ class OutputMatch(NamedTuple):
 
 @dataclass(slots=True)
 class OddOutputs:
-    """The odd outputs so far: strays, unreadable rows, doubtful labels, missing ones.
+    """The odd outputs so far: strays, unreadable rows, doubtful labels, missing outputs.
 
-    `reasons` are those of the missing ones; `stray_asked` says that the first stray says what it
-    was asked.
+    A stray answers no question of the dataset. `reasons` has a reason for each missing output;
+    `stray_asked`: the first stray says what it was asked.
     """
 
     strays: int = 0
@@ -53,7 +53,7 @@ class OddOutputs:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def join(self, other: OddOutputs) -> None:
-        """Add what is odd about the outputs that follow."""
+        """Add the odd outputs of the next part of the file."""
         self.stray_asked = self.stray_asked if self.strays else other.stray_asked
         self.strays += other.strays
         self.doubts += other.doubts
@@ -67,11 +67,11 @@ class OddOutputs:
 
 @dataclass(slots=True)
 class OutputMatcher:
-    """Matches outputs by id, or by what was asked.
+    """Matches outputs to questions by id, or by what was asked.
 
-    Notes each output's line, and counts odd outputs. Outputs of one question have different sample
-    numbers. A row of Every Eval Ever that repeats an output does so for another metric, and is
-    skipped.
+    Notes each output's line, and counts odd outputs. Several outputs of one question must have
+    different sample numbers. A row of Every Eval Ever that repeats an output is about another
+    metric, and is skipped.
     """
 
     file: str
@@ -82,11 +82,11 @@ class OutputMatcher:
     others: int = 0
     first_other: str = ""
     _asked: AskedIndex = field(init=False)
-    # Arrays by position of the question: 16 bytes each, so that a million questions fit. A line is
-    # kept with one added: 0 is a question without an output, and some formats know no lines.
+    # Arrays by position of the question, with 16 bytes each, so that a million questions fit. Lines
+    # are stored plus one: 0 means no output, and some formats have no lines and give 0.
     _lines: array[int] = field(init=False)
     _output_hashes: array[int] = field(init=False)
-    # Of the samples after the first, by question and sample: memory grows with these alone.
+    # For samples after the first, by question and sample: only these make memory grow.
     _samples: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,10 +97,10 @@ class OutputMatcher:
     def match_outputs(
         self, outputs: Iterable[StoredOutput | MissingOutput]
     ) -> Iterator[OutputMatch]:
-        """Yield each output with its question and that one's position.
+        """Yield each output with its question and the question's position.
 
-        Refuses a second of one sample. So it does a file whose outputs stand at other questions
-        than those that were asked.
+        Raises `RefusedError` for a second output of one sample, and for an output under the id of
+        one question that was asked another.
         """
         odd = self.odd
         for recorded in outputs:
@@ -137,7 +137,7 @@ class OutputMatcher:
         self.odd.reasons.setdefault(self._name_missing(missing), missing.reason)
 
     def _name_missing(self, missing: MissingOutput) -> str:
-        """Return the question that has no output: by its id, or as the others by what was asked."""
+        """Return the id of the question that has no output, found by id or by what was asked."""
         if not self.by_input:
             return missing.id
         ids = self._asked.find_ids(missing.asked)
@@ -149,9 +149,9 @@ class OutputMatcher:
         self.odd.strays += 1
 
     def _find_other(self, recorded: StoredOutput, question: Question) -> str:
-        """Return what an output was asked instead of its question.
+        """Return what an output was asked instead of its question, or an empty text.
 
-        `RefusedError` where that is another question.
+        Raises `RefusedError` if it was asked another question of the dataset.
         """
         asked = recorded.asked
         if not asked or question.broken or has_input_of(asked, question):
@@ -165,7 +165,7 @@ class OutputMatcher:
         return "" if is_own else f"'{make_excerpt(recorded.id, 60)}': {words}"
 
     def _find_asked(self, recorded: StoredOutput) -> tuple[int, Question] | None:
-        """Return the question that has what was asked as its input."""
+        """Return the question whose input is what was asked, and its position."""
         if not recorded.asked:
             raise RefusedError(
                 "this output does not say what was asked",
@@ -202,10 +202,10 @@ class OutputMatcher:
         )
 
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
-        """Note an output's line for the question at `number`.
+        """Note an output's line for the question at `number`; return False if it was noted before.
 
-        False if that output was noted already. The same output again is another metric of it;
-        another one is a second answer, and a `RefusedError`.
+        The same output again is a row about another metric. A different one is a second answer:
+        raises `RefusedError`.
         """
         if line_and_hash := self._find_sample(number, sample):
             if not output_hash or output_hash != line_and_hash[1]:
@@ -220,7 +220,7 @@ class OutputMatcher:
 
     @property
     def count_missing(self) -> int:
-        """How many questions have no output."""
+        """The number of questions without an output."""
         return self._lines.count(0) - sum(
             not self._lines[number] for number in {key[0] for key in self._samples}
         )
@@ -277,7 +277,7 @@ class OutputMatcher:
 
     def _make_duplicate_error(self, number: int, line: int, first: int) -> RefusedError:
         id_ = next(islice(self.questions.list_ids(), number, None))
-        # All of a document may be one line, and YAML has none.
+        # A whole document may be one line, and YAML rows have no line.
         where = f" (first on line {first})" if first != line else ""
         return RefusedError(
             f"duplicate id '{make_excerpt(id_, 60)}'{where}",
@@ -289,7 +289,7 @@ class OutputMatcher:
         )
 
     def _find_sample(self, number: int, sample: int) -> tuple[int, int] | None:
-        """Return the line and the hash of an output of this sample that was there before."""
+        """Return the line and the hash of an earlier output of this sample, or None."""
         if sample:
             return self._samples.get((number, sample))
         line = self._lines[number]
@@ -305,7 +305,7 @@ def _quote(text: str) -> str:
 
 
 def _hash_output(recorded: StoredOutput) -> int:
-    """Return eight bytes over an output as a number that is never 0; every process has the same."""
+    """Return a hash of an output in 8 bytes, never 0, and the same in every process."""
     calls = recorded.output.tool_calls
     written = write_canonical(
         [recorded.output.text, None if calls is None else [dict(call) for call in calls]]

@@ -16,16 +16,17 @@ from evalstore.scoring.judging import Judges
 class ScoringOptions:
     """How outputs are graded, and what the run says; each field is an option of `evalstore score`.
 
-    `at` is the time that the run records; `today` the day by which a judge's validation is stale,
-    by default that of `at`. `model` names the outputs' model (None: as they say, else their file).
-    Where they are several series, `only` chooses one (`{"model": …, "prompt": …, "epoch": …}`).
-    `matched_by` says how outputs are joined to questions: by `id`, or by `input`, what was asked.
-    Every question is graded by `rubric` where one is given, else by its own; judges answer as
-    `judges` says, by default from the replies that the repository keeps. `eee_version` is the
-    version of Every Eval Ever that the run is written in, `rows_format` (`jsonl`, `parquet`; None:
-    that of the outputs) the file format of its rows. Where more than the share `max_ungraded` of
-    all gradings failed, it has no score. `engine` says who grades: `local` is this process, `dask`
-    the workers of a cluster, that of `scheduler` or a process for each core of this machine.
+    `at` is the time that the run records; `today` decides whether a judge's validation is stale,
+    and is by default the day of `at`. `model` names the outputs' model (None: the name in the
+    outputs, else in their file name). If the file has several series, `only` chooses one
+    (`{"model": …, "prompt": …, "epoch": …}`). `matched_by` says how outputs are joined to
+    questions: by `id`, or by `input` (what was asked). `rubric`, if given, grades every question
+    instead of its own rubric. `judges` says where judges' replies come from, by default from the
+    repository's cache. `eee_version` is the version of Every Eval Ever to write, `rows_format`
+    (`jsonl`, `parquet`; None: that of the outputs) the file format of the run's rows. If a larger
+    share than `max_ungraded` of all gradings failed, the run has no score. `engine` says what
+    grades: `local` is this process; `dask` is the cluster of `scheduler`, or without one a process
+    for each core of this machine.
     """
 
     at: datetime
@@ -43,5 +44,5 @@ class ScoringOptions:
 
     @property
     def by_input(self) -> bool:
-        """Whether outputs are joined to questions by what was asked."""
+        """Whether outputs are joined to questions by what was asked, not by id."""
         return self.matched_by == "input"

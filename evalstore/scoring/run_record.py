@@ -35,7 +35,7 @@ class UsedReferences:
 
     @classmethod
     def from_resolver(cls, resolver: ArtifactResolver) -> UsedReferences:
-        """Return what one resolver has met so far."""
+        """Return the pins and notes of one resolver so far."""
         return cls(
             resolver.list_pins(Kind.RUBRIC),
             resolver.list_pins(Kind.JUDGE),
@@ -53,10 +53,9 @@ class UsedReferences:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRecord:
-    """What a run records of its judges: model, replies kept and new, and notes.
+    """What a run records about its judges: model, number of cached and new replies, and notes.
 
-    `is_complete`: no reply is missing. `optional` are the settings that checks can be without for
-    now.
+    `is_complete`: no reply is missing. `optional` are the settings that may be missing for now.
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class JudgeRecord:
 
     @classmethod
     def from_session(cls, session: JudgeSession) -> JudgeRecord:
-        """Return what there is to record of a session."""
+        """Return what to record about a session."""
         return cls(
             session.judges.model,
             session.reuse_count,
@@ -82,18 +81,18 @@ class JudgeRecord:
 
 
 def _list_optional(session: JudgeSession) -> frozenset[MissingSetting]:
-    """Return what may be missing: all if the user says so, and replies before asking."""
+    """Return what may be missing: everything if offline, else replies that can be asked for."""
     if session.judges.offline:
         return frozenset(MissingSetting)
     return frozenset({MissingSetting.ENDPOINT} if session.can_ask else ())
 
 
 class UnmetSettingError(RefusedError):
-    """A check could grade nothing at all without something that a person has to give."""
+    """A check could grade nothing because a setting that the user must give is missing."""
 
     @classmethod
     def from_reasons(cls, unmet: Mapping[MissingSetting, str]) -> UnmetSettingError:
-        """Say it of the first, and how to give each of them."""
+        """Name the first missing setting, and say how to give each of them."""
         hints = "; ".join(_HOW_TO_GIVE[setting] for setting in unmet)
         return cls(next(iter(unmet.values())), hint=f"{hints}; --offline scores without")
 
@@ -107,8 +106,8 @@ def finish_run(
 ) -> Run:
     """Return `run` with its sums, pins and notes.
 
-    Raises `UnmetSettingError` where a check could grade nothing for want of a setting that is not
-    optional, and `RefusedError` where no output answers a question.
+    Raises `UnmetSettingError` if a check could grade nothing because a setting that is not optional
+    is missing, and `RefusedError` if no output answers a question.
     """
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
@@ -159,14 +158,14 @@ def finish_run(
 
 
 def _record_judge_model(used: UsedReferences, judges: JudgeRecord) -> dict[str, str]:
-    """Return the judges' model that the run itself named: the only one that no digest holds."""
+    """Return the judges' model that the run's options named: no artifact's digest covers it."""
     return (
         {"judge_model": write_canonical(dict(judges.model))} if judges.model and used.judges else {}
     )
 
 
 def _record_replies(judges: JudgeRecord) -> dict[str, str]:
-    """Return how many replies were kept and new, their tokens, and the cost."""
+    """Return the numbers of cached and new replies, their tokens, and the cost."""
     kept, new, usage = judges.reuse_count, judges.new_count, judges.usage
     if not kept and not new:
         return {}

@@ -1,7 +1,7 @@
 """Grades a file of outputs in spans by a Dask cluster's workers; sole user of distributed.
 
-The process that starts them cuts the file at ends of lines, counts every row itself in the order of
-the file, and writes and names the run: so its bytes are those that one process writes.
+The process that starts them cuts the file at line ends, counts every row itself in the order of the
+file, and writes and names the run, so its bytes are the same as those of a single process.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import make_excerpt
 
-# Bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much.
+# Bytes of outputs in a span. Its result is held in memory and is about three times as large.
 SPAN_SIZE = 4 << 20
-WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
+WORKER_START_SECONDS = 60  # for the worker processes of this machine to import their packages
 _LOOK_SECONDS = 5  # between two checks for workers
 
-# Begins a call, and returns a future of its result.
+# Submits a call, and returns a future of its result.
 Submit = Callable[..., Any]
 
 _Item = TypeVar("_Item")
@@ -61,11 +61,11 @@ _Result = TypeVar("_Result")
 
 
 class WorkerLostError(EvalstoreError):
-    """Workers or their scheduler were killed, and the run with them."""
+    """Workers or their scheduler died, so the run cannot be finished."""
 
 
 class Workers(NamedTuple):
-    """What gives them work, and how much of it they do at one time."""
+    """How to submit work to workers, and how many items they work on at the same time."""
 
     submit: Submit
     slots: int
@@ -73,9 +73,9 @@ class Workers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradingPlan:
-    """What is graded and by what, in words that any process can read: all workers find the same.
+    """What is graded and with what, in plain values, so that all workers find the same.
 
-    `worktree` is the store's; `pins` say what the references mean.
+    `worktree` is the store's setting; `pins` are what the references resolved to.
     """
 
     store: Path
@@ -90,14 +90,14 @@ class GradingPlan:
 
 
 class GradingTask(NamedTuple):
-    """One stretch of the outputs of a plan."""
+    """One span of the outputs of a plan."""
 
     plan: GradingPlan
     span: OutputSpan
 
 
 class GradedLine(NamedTuple):
-    """A row of the run as it is written, what counts of it, and its output's match."""
+    """A row of the run as written, its parts that are counted, and its output's match."""
 
     text: bytes
     number: int
@@ -115,7 +115,7 @@ class GradedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradedSpan:
-    """The rows of a stretch in its order, and what else joining it to the others needs."""
+    """The rows of a span in order, and what is needed to join it to the other spans."""
 
     lines: list[GradedLine]
     odd: OddOutputs
@@ -127,9 +127,9 @@ class GradedSpan:
 def map_rows(
     submit: Submit, function: Callable[[_Item], _Result], items: Iterable[_Item], *, most: int
 ) -> Iterator[_Result]:
-    """Yield the result of each item in their order, at most `most` of them under way.
+    """Yield the results in the order of the items, with at most `most` running at a time.
 
-    An exception of `function` is raised at its item's turn.
+    An exception of `function` is raised when its item's turn comes.
     """
     waiting: deque[Any] = deque()
     for item in items:
@@ -141,7 +141,7 @@ def map_rows(
 
 
 def write_run_by_engine(job: ScoringJob, out: Path) -> Run:
-    """Write a job's run into `out` by its engine; a cluster started here is ended."""
+    """Write a job's run into `out` with its engine; a cluster started here is also ended here."""
     engine, scheduler = job.options.engine, job.options.scheduler
     if engine not in {"local", "dask"}:
         raise UsageError(f"there is no engine {make_excerpt(engine)}", hint="known: local, dask")
@@ -166,8 +166,8 @@ def write_run_by_workers(
 ) -> Run:
     """Write the run of a job into `out` as `ScoringJob.write_run` does, byte for byte.
 
-    The workers are opened where there is more than one stretch. Raises `UsageError` where judges
-    are asked, and `RefusedError` for what changes while it is graded.
+    The workers are opened only if there is more than one span. Raises `UsageError` if judges would
+    be asked, and `RefusedError` if the outputs or artifacts change during grading.
     """
     job.refuse_links(out)
     plan = _make_plan(job)
@@ -182,13 +182,13 @@ def write_run_by_workers(
         draft = stack.enter_context(write_run(out, choose_file_name(job.run)))
         submit, slots = stack.enter_context(workers)
         tasks = (GradingTask(plan, span) for span in cut.spans)
-        # Two for each worker, so that none waits for the next.
+        # Two spans for each worker, so that none has to wait for its next.
         spans = map_rows(submit, grade_span, tasks, most=2 * slots)
         for graded in job.grading.session.judges.watch(spans, len(cut.spans)):
             if not series.join(graded.series, job.choice.single_parts):
                 _raise_as_whole(job)
             for line in graded.lines:
-                # A row that gives an earlier output once more, for another metric, counts once.
+                # A row that repeats an earlier output for another metric is not counted again.
                 if pairs.note_output(line.number, line.sample, line.line, line.output_hash):
                     pairs.note_other(line.other)
                     tally.add(line, line.number)
@@ -204,12 +204,12 @@ def write_run_by_workers(
 
 
 def grade_span(task: GradingTask) -> GradedSpan:
-    """Grade one stretch of outputs; what a worker runs."""
+    """Grade one span of outputs; this is what a worker runs."""
     plan, span = task
     if compute_span_sha256(plan.samples, span) != span.sha256:
         raise _make_change_error(plan.samples)
     grader = _KEPT.find_grader(plan)
-    # What a stretch notes and pins is its own: each starts with a resolver that has met nothing.
+    # Each span starts with a new resolver, so that its notes and pins are only its own.
     resolver = ArtifactResolver(grader.store, _refuse_judges, find=grader.resolve)
     resolver.resolve(plan.dataset)
     pairs = OutputMatcher(str(plan.samples), grader.questions, by_input=plan.by_input)
@@ -247,7 +247,7 @@ class _Grader:
     questions: QuestionIndex
 
     def resolve(self, ref: str) -> Resolved:
-        """Return what a reference means, as long as that is what it meant when scoring began."""
+        """Resolve a reference; raises `RefusedError` if it changed since scoring began."""
         return _resolve_as_planned(self.plan, self.store, ref)
 
 
@@ -301,7 +301,7 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
     planned = ArtifactResolver(store, _refuse_judges)
     planned.resolve(dataset)
     for ref in [job.options.rubric] if job.options.rubric else job.questions.rubric_refs:
-        # A rubric that cannot be read is no matter until an output is to be graded by it.
+        # An unreadable rubric matters only once an output is to be graded by it.
         with suppress(EvalstoreError):
             planned.prepare_rubric(ref)
     if planned.list_pins(Kind.JUDGE):
@@ -330,7 +330,7 @@ def _make_change_error(path: Path) -> RefusedError:
 
 
 def _raise_as_whole(job: ScoringJob) -> NoReturn:
-    """Raise what reading the whole file in one go raises, with the names of all its series."""
+    """Raise the error that reading the whole file at once raises; it names all the series."""
     for _ in read_outputs(job.samples, job.choice):
         pass
     raise _make_change_error(job.samples)
@@ -338,12 +338,12 @@ def _raise_as_whole(job: ScoringJob) -> NoReturn:
 
 @contextmanager
 def open_workers(scheduler: str | None) -> Iterator[Workers]:
-    """Open the workers of a scheduler's cluster, or of this machine where none is named.
+    """Open the workers of a scheduler's cluster, or of this machine if none is named.
 
-    A result raises `WorkerLostError` where they die over its item, or are gone for good.
+    A result raises `WorkerLostError` if its item kills workers, or if all of them are gone.
     """
     try:
-        import distributed  # noqa: F401  # says what is not installed
+        import distributed  # noqa: F401  # fails if it is not installed
 
         if not scheduler:
             import cryptography  # noqa: F401  # makes the keys of the cluster
@@ -359,7 +359,7 @@ def _submit(client: Any, function: Callable[..., Any], *items: Any) -> _AwaitedR
 
 
 class _AwaitedResult(NamedTuple):
-    """A future of a cluster, which is waited for as long as there may be workers again."""
+    """A future of a cluster; waiting for it goes on while workers may still come back."""
 
     client: Any
     future: Any
@@ -382,12 +382,12 @@ class _AwaitedResult(NamedTuple):
                         "(--scheduler)"
                     ),
                 ) from None
-            except CancelledError:  # distributed says so where the connection is lost
+            except CancelledError:  # raised by distributed when the connection is lost
                 raise WorkerLostError(
                     "the scheduler of Dask no longer answers", hint="start it, and score again"
                 ) from None
             except TimeoutError:
-                if self.future.status == "error":  # that of the function itself
+                if self.future.status == "error":  # an error of the function itself
                     raise
             waited = 0 if self.client.nthreads() else waited + _LOOK_SECONDS
             if waited >= WORKER_START_SECONDS:
@@ -431,8 +431,8 @@ def _connect(scheduler: str) -> Any:
 def _open_local_cluster() -> Iterator[Any]:
     """Start a worker process for each core; they end with the block, or with this process.
 
-    Other users of the machine can reach its ports: so its keys are only theirs, and it shows no
-    pages.
+    Other users of the machine can reach the cluster's ports, so its traffic is encrypted with keys
+    made for it, and it serves no dashboard.
     """
     import logging
 
@@ -454,15 +454,15 @@ def _open_local_cluster() -> Iterator[Any]:
                 scheduler_kwargs=hidden,
                 silence_logs=logging.CRITICAL,
             )
-        # Results come from the workers themselves: by way of the scheduler, which is in this
-        # process, each would be packed and encrypted twice.
+        # Fetch results from the workers directly: through the scheduler, which is in this process,
+        # each would be packed and encrypted twice.
         options = {"set_as_default": False, "direct_to_workers": True}
         with cluster, connect(cluster, **options) as client:
             try:
                 _start_workers(cluster, client, CPU_COUNT)
                 yield client
             except BaseException:
-                # Closing the cluster would wait for what they are grading.
+                # Closing the cluster would wait until they have finished grading.
                 cluster.sync(_end_workers, cluster)
                 raise
 
@@ -484,16 +484,16 @@ async def _end_workers(cluster: Any) -> None:
 
 
 async def _end_worker(nanny: Any) -> None:
-    with suppress(TimeoutError):  # it is killed by then: a busy system takes longer to say so
+    with suppress(TimeoutError):  # it is killed by then, but a busy system reports that late
         await nanny.close(timeout=0.1)
 
 
 @contextmanager
 def _keep_interrupt_from_children() -> Iterator[None]:
-    """Keep Ctrl-C, which a terminal sends to all, from new threads and their processes."""
+    """Keep Ctrl-C, which a terminal sends to all processes, from new threads and processes."""
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # its start would let SIGINT in again
+    resource_tracker.ensure_running()  # started now: starting it later would unblock SIGINT
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

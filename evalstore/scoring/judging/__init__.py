@@ -1,4 +1,4 @@
-"""Judges that really run: what is asked of whom, at once and never twice."""
+"""Asks the models of judges: all missing calls at the same time, and none twice."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ __all__ = [
     "open_session",
 ]
 
-# Many commands say how judges would be asked, and ask none.
+# Many commands only pass judge settings on, and never ask a judge.
 __getattr__ = import_lazily(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Opens and creates the SQLite file of replies; says in words what is wrong with it."""
+"""Opens and creates the SQLite file of replies, and words its errors for users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.errors import Place, RefusedError
 from evalstore.files import describe_error
 from evalstore.own_files import FOLDER_MODE, create_own, find_own, open_own_folder
 
-_APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
+_APPLICATION = 0x65767372  # "evsr": SQLite's application id, which the command `file` shows too
 _OLD_TABLE = (
     "CREATE TABLE reply (key TEXT PRIMARY KEY, judge TEXT, model TEXT, served TEXT, finish TEXT, "
     "text TEXT, sum TEXT)"
@@ -24,15 +24,15 @@ _TABLE = (
     "INTEGER, sum TEXT)"
 )
 _INDEX = "CREATE INDEX kept_reply_by_key ON kept_reply (key)"
-# Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until
-# the first write.
+# Form 1 kept one reply for a call; form 2 keeps every reply. A file of form 1 is converted at the
+# first write; until then it is read as it is.
 ONE_REPLY, ALL_REPLIES = 1, 2
 _SCHEMAS = {
     ONE_REPLY: [("table", "reply", _OLD_TABLE), ("index", "sqlite_autoindex_reply_1", None)],
     ALL_REPLIES: [("table", "kept_reply", _TABLE), ("index", "kept_reply_by_key", _INDEX)],
 }
 _OLD_ROWS = "SELECT rowid, key, judge, model, served, finish, text, '', NULL, NULL, sum FROM reply"
-# By form: the rows of one call, the first kept first.
+# By form: the query for the rows of one call, oldest first.
 REPLY_QUERIES = {
     ONE_REPLY: f"{_OLD_ROWS} WHERE key = ?",
     ALL_REPLIES: "SELECT * FROM kept_reply WHERE key = ? ORDER BY number",
@@ -76,12 +76,12 @@ class _Identity(NamedTuple):
 
 
 def has_file(path: Path) -> bool:
-    """Whether the file exists; `RefusedError` if somebody else could have written it, or a part."""
+    """Whether the file exists; `RefusedError` if other users could have written to it."""
     return _find_identity(path) is not None
 
 
 def _find_identity(path: Path) -> _Identity | None:
-    """Return which file it is, None for no file; what SQLite keeps next to it is looked at, too."""
+    """Return the file's identity, None for no file; checks the files SQLite keeps beside it too."""
     if not path.name:
         raise _make_error(path, "is not a regular file", _ELSEWHERE)
     try:
@@ -101,15 +101,14 @@ def _find_identity(path: Path) -> _Identity | None:
 def open_connection(path: Path) -> sqlite3.Connection:
     """Open the file; triggers and views of a hostile file do not run.
 
-    SQLite opens it by its name: another one that took its place since it was looked at is a
-    `RefusedError`.
+    SQLite opens the file by name: raises `RefusedError` if it was replaced after it was checked.
     """
     identity = _find_identity(path)
     uri = f"{path.absolute().as_uri()}?mode=rw"
     database = sqlite3.connect(
         uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False
     )
-    # More than any reply that an endpoint may give.
+    # More than the largest reply that is accepted from an endpoint.
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)
     database.text_factory = _decode_text
     with _close_on_failure(database):
@@ -125,9 +124,9 @@ def open_connection(path: Path) -> sqlite3.Connection:
 
 
 def _list_open_files() -> Iterator[_Identity]:
-    """Yield which files this process has open."""
-    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # names are all that is wanted
-        with suppress(OSError):  # that of the listing itself
+    """Yield the identity of each file that this process has open."""
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # only the names are needed
+        with suppress(OSError):  # the descriptor of the listing itself, closed by now
             status = os.fstat(int(name))
             yield _Identity(status.st_dev, status.st_ino)
 
@@ -135,7 +134,7 @@ def _list_open_files() -> Iterator[_Identity]:
 def find_form(database: sqlite3.Connection, path: Path) -> int:
     """Return the form of the file, 0 if empty.
 
-    Anything more or other than the table of a form is refused.
+    Raises `RefusedError` for anything but exactly the table of a known form.
     """
     application = database.execute("PRAGMA application_id").fetchone()[0]
     form: int = database.execute("PRAGMA user_version").fetchone()[0]
@@ -162,8 +161,8 @@ def create_database(path: Path) -> sqlite3.Connection:
         if (form := find_form(database, path)) != ALL_REPLIES:
             database.execute(_TABLE)
             database.execute(_INDEX)
-            # In one transaction: whatever kills it, the file is whole in its old form or in the new
-            # one.
+            # In one transaction: if the process is killed, the file is intact in the old form or
+            # in the new one.
             if form == ONE_REPLY:
                 database.execute(f"INSERT INTO kept_reply {_OLD_ROWS} ORDER BY rowid")
                 database.execute("DROP TABLE reply")
@@ -173,7 +172,7 @@ def create_database(path: Path) -> sqlite3.Connection:
 
 
 def _make_file(path: Path) -> None:
-    """Make an empty file, and its folders, unless it is there."""
+    """Make an empty file and its folders, unless they exist."""
     path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if not has_file(path):
         with suppress(FileExistsError):  # another process was first
@@ -189,7 +188,7 @@ def hold_write_lock(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def hold_snapshot(database: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Let several statements read one snapshot, whoever writes meanwhile."""
+    """Let several statements read one snapshot, even if another process writes meanwhile."""
     return _begin(database, "BEGIN")
 
 
@@ -210,21 +209,21 @@ def translate_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", None)
-        # Python raises errors without a name for misuse of its module, which is a bug of ours.
+        # An error without a name means that the sqlite3 module was misused: a bug in evalstore.
         if name is None:
             raise
         known = next(
             (words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None
         )
         raise _make_error(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
-    except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
+    except UnicodeDecodeError:  # raised where SQLite quotes a damaged table name
         raise make_damage_error(path) from None
     except OSError as error:
         raise _make_error(path, f"cannot be opened: {describe_error(error)}", _ELSEWHERE) from None
 
 
 def make_damage_error(path: Path) -> RefusedError:
-    """Return the error for a file that does not hold what was written into it."""
+    """Return the error for a file whose content is not what was written."""
     return _make_error(path, *_ERROR_MESSAGES["SQLITE_CORRUPT"])
 
 

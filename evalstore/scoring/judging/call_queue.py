@@ -1,4 +1,4 @@
-"""The calls that one job would make: each once, on disk, and their number by judge and model."""
+"""Keeps the calls that one job would make, each once, on disk; counts them by judge and model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GroupKey = tuple[str, str]  # judge, model
 
 @dataclass(frozen=True, slots=True)
 class CallGroup:
-    """The calls of one judge to one model: how many, and how many characters their prompts have."""
+    """How many calls one judge makes to one model, and the characters of their prompts."""
 
     judge: str
     model: str
@@ -31,7 +31,7 @@ class CallGroup:
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
-    """The calls that would be made, by judge, then model; `reuse_count` are in the cache."""
+    """The calls to make, by judge, then model; `reuse_count` more are answered by the cache."""
 
     groups: tuple[CallGroup, ...]
     reuse_count: int = 0
@@ -56,13 +56,12 @@ def _open_database() -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class CallQueue:
-    """Calls, each once, in memory that does not grow with them, and in this queue's random order.
+    """Calls, each once, on disk, in an order that is random for each queue.
 
-    `follower_count` of them follow others, and cannot be asked yet: the reply to one is part of the
-    next.
+    `follower_count` of them cannot be asked yet: their prompts contain the replies to other calls.
 
-    In one order, two processes that ask the same calls at the same time would make every call
-    twice, side by side.
+    The order is random because two processes with the same calls in the same order would make
+    every call twice, at the same time.
     """
 
     follower_count: int = 0
@@ -94,7 +93,7 @@ class CallQueue:
         return new
 
     def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
-        """Return the plan of asking these calls, with `reuse_count` answers from the cache."""
+        """Return the plan of these calls, with `reuse_count` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
         return CallPlan(
             tuple(

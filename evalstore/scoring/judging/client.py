@@ -1,4 +1,4 @@
-"""Asks an OpenAI-compatible endpoint one call at a time; each within its time."""
+"""Sends single calls to an OpenAI-compatible endpoint, each with a limit on its time."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from evalstore.text import hide_url_secrets, make_excerpt
 if TYPE_CHECKING:
     from evalstore.scoring.judging.connections import Pools, Response
 
-_BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
+_BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a judge's reply has a few thousand
 _SUCCESS = 2  # the first digit of the status
 _LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
-_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system
+_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in system messages
 _KEY_HINT = "none was given: set EVALSTORE_JUDGE_KEY"
 _NETWORK_HINT = "check EVALSTORE_JUDGE_URL and the proxy settings of the environment"
 _ENVIRONMENT_HINT = (
@@ -49,7 +49,7 @@ _ENVIRONMENT_HINT = (
 class _Response:
     """One response of an endpoint.
 
-    `body` is cut at its limit, and `late` says that it took longer than the timeout.
+    `body` is cut at its limit; `late`: it took longer than the timeout.
     """
 
     status: int
@@ -77,10 +77,7 @@ class JudgeClient:
         self._mask = SecretMask(self.endpoint.key)
 
     def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
-        """Send a call once, as a user message with exactly its model's parameters.
-
-        Read the response.
-        """
+        """Send a call once, with exactly its model's parameters, and read the response."""
         if not call.model.get("id"):
             return CallFailure(
                 f"no model is set for {call.judge}", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
@@ -154,7 +151,7 @@ class JudgeClient:
         limit = _BODY_LIMIT if response.status // 100 == _SUCCESS else _ERROR_LIMIT
         body, late = bytearray(), False
         try:
-            # Read piece by piece: a body may be endless.
+            # Read in pieces: a body may be endless.
             for piece in response.stream(CHUNK, decode_content=False):
                 body += piece
                 if (late := EXCHANGE.is_over) or len(body) > limit:
@@ -181,11 +178,11 @@ class JudgeClient:
             return self._make_timeout_failure()
         result = read_completion(_to_bytes(self._mask.hide_in_reply(text)))
         if isinstance(result, CallFailure):
-            # A failure quotes the body: read it again without the shortest of keys.
+            # A failure quotes the body, so here even a very short key is removed before reading.
             return read_completion(_to_bytes(self._mask.hide(text)))
         self.has_reply = True
-        # Once more: parts of a text may make a key together, and a text may be JSON with escapes of
-        # its own.
+        # Hide the key again: joined parts of a text may contain it, and so may a text that is
+        # itself escaped JSON.
         hide = self._mask.hide_in_reply
         text, served, finish = map(hide, (result.text, result.served, result.finish))
         return replace(

@@ -1,4 +1,4 @@
-"""Connections to one endpoint that end with the exchange; sole user of `urllib3`, imported late."""
+"""Connections to one endpoint, bounded by the exchange's deadline; sole user of `urllib3`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from urllib3.util.connection import create_connection
 
 from evalstore.scoring.judging.deadline import EXCHANGE
 
-# Seconds: a model may take longer, but not the endpoint to accept a connection.
+# Seconds to accept a connection; the model's answer may take longer.
 _LONGEST_CONNECT = 10.0
 _AUTHORITIES = "SSL_CERT_FILE"  # as other programs read it
 _WORDS = {
@@ -55,7 +55,7 @@ BROKEN = (UnreachableError, HTTPError, OSError, UnicodeError)
 class _BoundSocket(socket.socket):
     """A socket that waits no longer than its thread's exchange may take.
 
-    A timeout of its own would begin anew with every piece that arrives.
+    A socket's own timeout would start again with every piece that arrives.
     """
 
     def recv_into(self, *args: Any) -> int:
@@ -76,7 +76,7 @@ class _BoundTlsSocket(_BoundSocket, ssl.SSLSocket):
 
 
 class _BoundConnection(HTTPConnection):
-    """A connection whose look-up of the host is bounded, too."""
+    """A connection whose look-up of the host name is bounded, too."""
 
     def _new_conn(self) -> socket.socket:
         try:
@@ -94,7 +94,7 @@ class _BoundConnection(HTTPConnection):
         for address in others:
             try:
                 return self._connect_to(address)
-            except OSError:  # refused, or silent, as where a network lets no IPv6 through
+            except OSError:  # refused, or no answer, as in a network that blocks IPv6
                 continue
         return self._connect_to(last)
 
@@ -116,10 +116,9 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 def open_pools(url: str, connections: int, headers: dict[str, str]) -> Pools:
-    """Return a pool of up to `connections` to the host of `url`, by the environment's proxy.
+    """Return a pool of up to `connections` to the host of `url`, through the environment's proxy.
 
-    Raises `ValueError` for a proxy that cannot be used, `OSError` for certificates that cannot be
-    read.
+    Raises `ValueError` for an unusable proxy, `OSError` for unreadable certificates.
     """
     given: dict[str, Any] = {
         "maxsize": connections,
@@ -128,7 +127,7 @@ def open_pools(url: str, connections: int, headers: dict[str, str]) -> Pools:
         "timeout": Timeout(connect=_LONGEST_CONNECT, read=None),
     }
     proxy = _find_proxy(url)
-    if proxy or urlsplit(url).scheme == "https":  # to read the authorities takes 30 ms
+    if proxy or urlsplit(url).scheme == "https":  # reading the certificate authorities takes 30 ms
         given["ssl_context"] = _make_tls_context()
     manager = _make_proxy_manager(proxy, given) if proxy else PoolManager(**given)
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
@@ -147,14 +146,14 @@ def send_request(pools: Pools, method: str, url: str, body: Any = None) -> Respo
     response = pools.urlopen(
         method, url, redirect=False, preload_content=False, decode_content=False, **more
     )
-    if response.status < HTTPStatus.OK:  # http.client waits for what follows a 100 alone
+    if response.status < HTTPStatus.OK:  # http.client waits for the final response only after a 100
         response.close()
         raise ProtocolError(f"it answers with status {response.status} alone")
     return response
 
 
 def describe_break(error: Exception) -> str:
-    """Return why there was no response, as the system or the endpoint says it."""
+    """Return why there was no response, in the words of the system or the endpoint."""
     causes = [one for one in error.args if isinstance(one, Exception)]
     cause = causes[-1] if causes else error
     return next((said for kind, said in _WORDS.items() if isinstance(cause, kind)), str(cause))
@@ -168,7 +167,7 @@ def _make_tls_context() -> ssl.SSLContext:
 
 
 def _find_proxy(url: str) -> str | None:
-    """Return the proxy that the environment names for a URL, as all programs read it."""
+    """Return the proxy that the environment names for a URL, by the usual variables."""
     parts, proxies = urlsplit(url), getproxies()
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -177,7 +176,7 @@ def _find_proxy(url: str) -> str | None:
 
 
 def _make_proxy_manager(proxy: str, given: dict[str, Any]) -> ProxyManager:
-    # No error is quoted: what is taken for the port may be a part of a password.
+    # Quote no error: what urllib3 reads as the port may be part of a password.
     problem = "the URL of a proxy is not valid"
     try:
         parts = urlsplit(proxy)
@@ -190,7 +189,7 @@ def _make_proxy_manager(proxy: str, given: dict[str, Any]) -> ProxyManager:
             )
     except ProxySchemeUnknown:
         problem = "a proxy must be http:// or https://"
-    except (LocationParseError, ValueError):  # a port or a name that cannot be one
+    except (LocationParseError, ValueError):  # an impossible port or host name
         pass
     raise ValueError(problem)
 
@@ -205,7 +204,7 @@ def _write_login(proxy: SplitResult) -> dict[str, str] | None:
 def _look_up(host: str, port: int) -> list[str]:
     """Return a host's addresses, at least one.
 
-    Raises as the system does if there is none in time.
+    Raises `OSError` if there is none, or none in time.
     """
     answers: queue.SimpleQueue[list[Any] | OSError | UnicodeError] = queue.SimpleQueue()
 
@@ -215,7 +214,7 @@ def _look_up(host: str, port: int) -> list[str]:
         except (OSError, UnicodeError) as error:
             answers.put(error)
 
-    # Nobody waits for this thread when the program ends.
+    # A daemon, so that the program can end without waiting for it.
     threading.Thread(target=ask_system, daemon=True).start()
     try:
         answer = answers.get(timeout=EXCHANGE.find_left(_LONGEST_CONNECT))

@@ -1,4 +1,4 @@
-"""The time that the exchange of a call may take as a whole, whatever it waits for."""
+"""The deadline of one call's exchange: the limit on all its waiting together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 
 class ExchangeDeadline(threading.local):
-    """The end of this thread's exchange, in seconds of the monotonic clock, if there is one."""
+    """The end of this thread's exchange by the monotonic clock, if it has one."""
 
     end = math.inf
 
@@ -34,5 +34,5 @@ class ExchangeDeadline(threading.local):
         return left if most is None else min(left, most)
 
 
-# Connections are shared by threads, and an exchange is of one thread: so it is found by its thread.
+# Threads share connections, but each exchange belongs to one thread, so its end is kept by thread.
 EXCHANGE = ExchangeDeadline()

@@ -1,4 +1,4 @@
-"""Asks many calls at once: retries what may succeed, stops if nothing will, caches each reply."""
+"""Makes many calls at once: retries what may succeed, stops if none will, caches each reply."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ask_all(
 
     Replies with numbers up to `since` do not count: their calls are asked again. `on_reply` gets
     the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls
-    would fail too. A reply is in the cache the moment it comes, whatever ends this.
+    would fail too. Each reply is cached when it arrives, so an interruption loses none.
     """
     failures: Failures = {}
     problems: dict[str, str] = {}  # each text once in memory, however many calls have it
@@ -64,11 +64,11 @@ def ask_all(
 def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> float:
     """Return the seconds until the next try.
 
-    `attempt` is from 0, `requested` the endpoint's wish.
+    `attempt` counts from 0; `requested` is the wait that the endpoint asked for.
     """
-    # Exponential backoff with jitter; the exponent is bounded, because floats are.
+    # Exponential backoff with jitter; the exponent is bounded because a float can overflow.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
-    # Up to a quarter longer, so that calls refused together do not come back together.
+    # Up to a quarter longer, so that calls refused together are not repeated together.
     spread = random.uniform(1, 1.25)  # noqa: S311  # no secret
     return min(requested or own, endpoint.longest_wait) * spread
 
@@ -76,12 +76,12 @@ def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> f
 def _ask_with_retries(
     call: JudgeCall, client: JudgeClient, cache: ReplyCache, since: int, stop: threading.Event
 ) -> JudgeReply | CallFailure:
-    # Another process may have asked it meanwhile.
+    # Another process may have made this call meanwhile.
     if (reply := cache.get(call, since=since)) is not None:
         return reply
     tries = 1
     while isinstance(result := client.ask_once(call), CallFailure):
-        # While an endpoint has never responded, most likely nothing is there.
+        # An endpoint that has never responded probably does not exist.
         retries = (
             client.endpoint.retries if client.has_response else min(client.endpoint.retries, 2)
         )
@@ -100,7 +100,7 @@ def _ask_with_retries(
 
 @dataclass(slots=True)
 class _FailureWatch:
-    """Decides from the results so far whether to go on."""
+    """Decides from the results so far whether to continue."""
 
     client: JudgeClient
     _failures_in_row: int = 0
@@ -118,7 +118,7 @@ class _FailureWatch:
             or (result.effect is FailureEffect.STOP_IF_FIRST and not has_reply)
         ):
             raise self._make_error(result.problem, result.hint)
-        # Once a model has replied, a refused prompt does not mean that the next one fails.
+        # Once a model has replied, one refused prompt does not mean that the next one will fail.
         self._failures_in_row += result.effect is FailureEffect.RETRY or not has_reply
         if self._failures_in_row >= self.client.endpoint.patience:
             raise self._make_error(
@@ -149,8 +149,8 @@ class WorkerPool(Generic[_Item, _Result]):
     def map_unordered(self, items: Iterable[_Item]) -> Generator[tuple[_Item, _Result], None, None]:
         """Yield each item with its result as they complete; `work`'s exceptions are raised.
 
-        At most `2 * size` items are in memory. The caller closes the generator, or reads it to its
-        end.
+        At most `2 * size` items are in memory. The caller must read the generator to its end or
+        close it.
         """
         pending = 0
         try:
@@ -173,8 +173,8 @@ class WorkerPool(Generic[_Item, _Result]):
     def _submit(self, item: _Item) -> None:
         self._tasks.put((item,))
         if len(self._threads) < self.size:
-            # Daemons: nothing interrupts a thread that waits for a model, and the process must not
-            # wait for it either.
+            # Daemons: a thread that waits for a model cannot be interrupted, and the process must
+            # not wait for it when it ends.
             self._threads.append(
                 threading.Thread(target=self._run_worker, name=_THREAD_NAME, daemon=True)
             )
@@ -197,10 +197,10 @@ class WorkerPool(Generic[_Item, _Result]):
     def _shut_down(self) -> None:
         for _ in self._threads:
             self._tasks.put(None)
-        # The cleanup waits for the last worker, the caller after a stop only a moment.
+        # The cleanup waits for the last worker; after a stop, the caller waits only a moment.
         joiner = threading.Thread(target=self._join_workers, name=_THREAD_NAME, daemon=True)
         joiner.start()
-        joiner.join(0.5 if self.stop.is_set() else None)  # seconds that calls under way have to end
+        joiner.join(0.5 if self.stop.is_set() else None)  # seconds for running calls to end
 
     def _join_workers(self) -> None:
         for thread in self._threads:

@@ -1,4 +1,4 @@
-"""The endpoint at which judges' models are asked, and how patiently."""
+"""The endpoint of the judges' models, with its timeouts, retries and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _URL_HINT = (
     "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into "
     "EVALSTORE_JUDGE_KEY"
 )
-_DAY = 86_400  # seconds; a system's clock takes no time of any length
+_DAY = 86_400  # seconds: the longest wait allowed, as system calls refuse very long ones
 _BOUNDS = {
     "timeout": (0.001, _DAY),
     "retries": (0, 10_000),
@@ -35,17 +35,17 @@ _SECONDS = ("timeout", "first_wait", "longest_wait")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where judges' models are asked, and how patiently.
+    """Where judges' models are asked, with its timeouts, retries and limits.
 
     Attributes:
         url: An OpenAI-compatible endpoint, such as `http://host:8000/v1`.
         key: Its key.
-        timeout: Seconds for one answer, until the call is tried again.
-        retries: How often a call that failed is tried again.
-        concurrency: How many calls are made at one time.
+        timeout: Seconds to wait for one answer before the call is tried again.
+        retries: How often a failed call is tried again.
+        concurrency: How many calls are made at the same time.
         first_wait: Seconds before the second try; each further pause is twice as long.
-        longest_wait: The longest pause in seconds, also of those that the endpoint asks for.
-        patience: After how many failed calls in a row no more are made.
+        longest_wait: The longest pause in seconds, even if the endpoint asks for more.
+        patience: The number of failed calls in a row after which no more are made.
 
     Raises:
         UsageError: A value is out of bounds, or the URL or the key is not valid.
@@ -86,13 +86,13 @@ class Endpoint:
 
     @property
     def base(self) -> str:
-        """The URL below which paths are asked; of a bare host it is /v1."""
+        """The URL that paths are appended to; for a bare host it ends in /v1."""
         url = self.url.partition("?")[0].rstrip("/")
         return url if urlsplit(url).path else f"{url}/v1"
 
     @property
     def chat_url(self) -> str:
-        """The URL that answers questions, with the version of its API where Azure wants one."""
+        """The URL for chat completions, with the API version that Azure requires."""
         return self._build_url("chat/completions")
 
     @property
@@ -102,7 +102,7 @@ class Endpoint:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that carry the key; Azure reads it from a header of its own."""
+        """The headers that carry the key; Azure reads it from a different header."""
         azure = {"api-key": self.key} if "?" in self.url else {}
         return {"Authorization": f"Bearer {self.key}", **azure} if self.key else {}
 

@@ -1,4 +1,4 @@
-"""The cache of replies by their call's key: an append-only SQLite file for all processes."""
+"""The cache of replies, by call: an append-only SQLite file that processes share."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _OLD_COLUMNS = 6
 
 @dataclass(slots=True)
 class ReplyCache:
-    """Replies in one SQLite file, made by the first `put`.
+    """Replies in one SQLite file, created by the first `put`.
 
-    A file that exists is checked at first use. Nothing in it is ever changed: another reply to the
+    An existing file is checked at first use. Nothing in it is ever changed: another reply to the
     same call is kept beside the first.
 
-    The file has a rollback journal, not a write-ahead log: one file can be copied, read from a
-    read-only folder, and shared over a network. The cost is a few waits for the disk, which threads
-    that `put` at once share.
+    The file has a rollback journal, not a write-ahead log, so it can be copied as one file, read
+    from a read-only folder, and shared over a network. The cost is a few waits for the disk;
+    threads that `put` at the same time share them.
     """
 
     path: Path
@@ -56,24 +56,24 @@ class ReplyCache:
     _pending_rows: dict[object, _Row] = field(default_factory=dict)
 
     def get(self, call: JudgeCall, *, since: int = 0) -> JudgeReply | None:
-        """Return the first reply to a call with a number above `since`; else None."""
+        """Return the first reply to a call whose number is above `since`, or None."""
         return next((reply for reply in self.find_replies(call) if reply.number > since), None)
 
     def find_replies(self, call: JudgeCall) -> tuple[JudgeReply, ...]:
-        """Return all replies to a call in their order, save those whose digest is wrong."""
+        """Return all replies to a call, oldest first, without those whose digest is wrong."""
         with self._lock, translate_errors(self.path):
             rows = self._read_rows(REPLY_QUERIES, call.key)
             return tuple(map(_make_reply, filter(_is_whole, rows)))
 
     def find_last_number(self) -> int:
-        """Return the number of the reply that was kept last; 0 without any."""
+        """Return the number of the newest reply; 0 if there is none."""
         with self._lock, translate_errors(self.path):
             return max((number for (number,) in self._read_rows(LAST_NUMBER_QUERIES)), default=0)
 
     def put(self, call: JudgeCall, reply: JudgeReply) -> None:
-        """Write a reply to disk before returning; keep earlier ones.
+        """Write a reply to disk before returning; earlier ones are kept.
 
-        Raises `RefusedError` where it cannot.
+        Raises `RefusedError` if it cannot be written.
         """
         if reply.problem:
             raise ValueError(
@@ -89,7 +89,7 @@ class ReplyCache:
         self._pending_rows[id(row)] = row
         with self._lock, translate_errors(self.path):
             try:
-                if id(row) in self._pending_rows:  # else the thread before has written it too
+                if id(row) in self._pending_rows:  # else another thread wrote it
                     self._write_rows(dict(self._pending_rows))
             finally:
                 self._pending_rows.pop(id(row), None)
@@ -100,7 +100,7 @@ class ReplyCache:
             pass
 
     def close(self) -> None:
-        """Close the file; a later `get` or `put` is a `ValueError`."""
+        """Close the file; a later `get` or `put` raises `ValueError`."""
         with self._lock:
             self._is_closed = True
             self._close_connection()
@@ -116,16 +116,16 @@ class ReplyCache:
         database = self._open_for_writing()
         with hold_write_lock(database):
             for row in rows.values():
-                # One in the same words is kept, too: its number says that the call was asked again.
+                # An identical reply is kept too: its number shows that the call was repeated.
                 database.execute(INSERT_REPLY, row)
-                # A row that cannot be read back would be asked for again, and paid for again.
+                # If a row could not be read back, the call would be made and paid for again.
                 if not _has_row(database, row):
                     raise make_damage_error(self.path)
         for mark in rows:
             self._pending_rows.pop(mark, None)
 
     def _read_rows(self, queries: Mapping[int, str], *values: str) -> list[tuple[Any, ...]]:
-        """Return the rows of the query of the file's form; none of a file that is not there."""
+        """Run the query for the file's form and return its rows; none if there is no file."""
         database = self._open_for_reading()
         if database is None:
             return []
@@ -146,7 +146,7 @@ class ReplyCache:
         # Another process may move the replies of an old file into the new table at any time.
         if self._form != ALL_REPLIES and has_file(self.path):
             self._database = self._database or open_connection(self.path)
-            # In one snapshot, or a file that another process creates just now would look half made.
+            # In one snapshot: else a file that another process is just creating looks half made.
             with hold_snapshot(self._database):
                 self._form = find_form(self._database, self.path)
         return self._database if self._form else None
@@ -160,8 +160,7 @@ class ReplyCache:
         return database
 
     def _forget_connection(self) -> None:
-        # A connection does not survive a fork, and even closing it would use it; so keep a
-        # reference to it.
+        # After a fork a connection must not be used, not even to close it, so keep a reference.
         self._parent_connections += [self._database] if self._database else []
         self._database, self._form, self._pid = None, 0, os.getpid()
 
@@ -177,7 +176,7 @@ def _has_row(database: sqlite3.Connection, row: _Row) -> bool:
 
 
 def _is_whole(row: tuple[Any, ...]) -> bool:
-    """Whether a row, as it is read, is what was written."""
+    """Whether a row has the types and the digest with which it was written."""
     _, *texts, prompt, completion, digest = row
     whole_types = all(isinstance(text, str) for text in texts)
     return (
@@ -202,5 +201,5 @@ def _make_reply(row: tuple[Any, ...]) -> JudgeReply:
 
 
 def _compute_row_digest(row: _Row) -> str:
-    """Return the digest of a row's columns, without absent ones that form 1 did not have."""
+    """Return the digest of a row's columns, without empty ones that form 1 did not have."""
     return compute_digest(row if any(row[_OLD_COLUMNS:]) else row[:_OLD_COLUMNS])

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.model import JudgeCall
 
-# Parameters that a request has by the model's own names.
+# Sampling parameters, which have the same name in a model and in a request.
 SAMPLING = (
     "temperature",
     "top_p",
@@ -22,7 +22,7 @@ def build_body(call: JudgeCall) -> dict[str, Any]:
     system = [{"role": "system", "content": model["system"]}] if "system" in model else []
     messages = [*system, {"role": model.get("role", "user"), "content": call.prompt}]
     parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
-    # What is written under `extra` is sent as it is, but never in place of the question.
+    # `extra` is sent unchanged, but it cannot replace the model or the messages.
     return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
 
 

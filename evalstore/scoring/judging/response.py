@@ -13,13 +13,13 @@ from typing import Any
 from evalstore.model import JudgeReply
 from evalstore.text import hide_url_secrets, make_excerpt
 
-REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
+REFUSAL_FINISH = "refusal"  # the `finish` of a reply in which the model refuses
 _MAY_BE_EMPTY = {
     "length",
     "content_filter",
     REFUSAL_FINISH,
 }  # such a reply is complete without a text
-# Seconds; an endpoint that asks for more has a limit by the hour or by the day.
+# Seconds; an endpoint that asks to wait longer has an hourly or daily limit.
 LONGEST_REQUESTED_WAIT = 600
 _MOST_COST = 1 << 40  # of one answer, in whatever unit
 _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
@@ -31,7 +31,7 @@ class FailureEffect(StrEnum):
     """What a failed call says about the calls after it."""
 
     STOP_ALL = "stop"  # every call would fail in the same way
-    # As above before the first reply; after it, only this prompt is refused.
+    # Before the first reply, every call would fail; after it, only this prompt is refused.
     STOP_IF_FIRST = "doubt"
     SKIP = "pass"  # only this call fails
     RETRY = "again"  # this call may succeed in a moment
@@ -88,11 +88,11 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     message, finish = choice["message"], _read_name(choice.get("finish_reason"))
     text, refusal = _read_content(message.get("content")), message.get("refusal")
-    # The arguments of a tool call are a reply; of several, and of text with them, its reader
-    # finds the one answer.
+    # Arguments of tool calls are replies too; if there are several, or text beside them, the
+    # reader of the reply finds the answer.
     if arguments := _list_arguments(message):
         text = "\n".join([text, *arguments] if text else arguments)
-    # A refusal is a reply: to ask again at once would cost as much and say the same. The next job
+    # A refusal is a reply: asking again now would cost as much and give the same. The next job
     # asks again.
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSAL_FINISH
@@ -123,7 +123,7 @@ def _read_cost(usage: Any) -> Decimal | None:
 
 
 def _read_content(content: Any) -> str | None:
-    """Return a message's text, which some endpoints split into parts with thoughts."""
+    """Return a message's text; some endpoints send it in parts, between parts with thoughts."""
     if isinstance(content, list):
         parts = [part["text"] for part in content if part.get("type") == "text"]
         content = "".join(parts) if parts else None
@@ -145,7 +145,7 @@ def _read_name(value: Any) -> str:
 
 
 def _replace_half_characters(text: str) -> str:
-    """Replace half a surrogate pair, left where a reply was cut; no file in UTF-8 can hold one."""
+    """Replace half a surrogate pair, left where a reply was cut: UTF-8 cannot encode it."""
     return (
         text
         if text.isascii()
@@ -162,7 +162,7 @@ def _make_body_failure(content: str, body: bytes) -> CallFailure:
 
 
 def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFailure:
-    """Return the failure that a response without success means, by its body's beginning.
+    """Return the failure that an unsuccessful response means; `body` is its beginning.
 
     The names of `headers` are in lower case.
     """
@@ -175,7 +175,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     is_server_error = status >= 500  # noqa: PLR2004
     refusal = _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)
     meaning = _SERVER_ERROR if is_server_error else refusal
-    # Some endpoints send 429, which may pass, for an empty account, which does not.
+    # Some endpoints send 429, which usually passes, for an empty account, which does not.
     error = _find_error_object(body)
     if "insufficient_quota" in {error.get("code"), error.get("type")}:
         meaning = _NO_QUOTA
@@ -183,7 +183,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     message = _find_error_message(error, body)
     problem = f"the endpoint {summary} ({status}{': ' if message else ''}{message})"
     wait = read_retry_after(headers)
-    # To try again before that would be in vain, for this call and for all others.
+    # No call can succeed before that, so stop.
     if effect is FailureEffect.RETRY and wait is not None and wait > LONGEST_REQUESTED_WAIT:
         problem += f", and asks to wait {_describe_wait(wait)}"
         return CallFailure(
@@ -193,17 +193,17 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
 
 
 def _describe_wait(seconds: float) -> str:
-    hours = min(seconds, 1e8) / 3600  # some endpoints send a number without any sense
+    hours = min(seconds, 1e8) / 3600  # some endpoints send absurd numbers
     if hours < 1:
         return f"{seconds / 60:.0f} minutes"
     return f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of Retry-After (RFC 9110, 10.2.3); None where it gives none.
+    """Return the seconds of Retry-After (RFC 9110, 10.2.3), or None.
 
-    A date is counted from the Date of the same response, so that no clock here need agree with the
-    endpoint's.
+    A date is compared with the Date of the same response, so that this machine's clock does not
+    matter.
     """
     header = headers.get("retry-after", "")
     for read in (float, lambda text: _parse_date(text) - _parse_date(headers["date"])):
@@ -214,7 +214,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def read_date(headers: Mapping[str, str]) -> str:
-    """Return the Date of a response in ISO 8601, UTC; empty where it gives none."""
+    """Return the Date of a response in ISO 8601, UTC; empty if it has none."""
     seconds = _try_parse(_parse_date, headers.get("date", ""))
     return (
         ""
@@ -237,7 +237,7 @@ def _parse_date(text: str) -> float:
 
 
 def _find_error_object(body: str) -> Mapping[str, Any]:
-    """Return the `error` object in the body of most endpoints, or what comes nearest to it."""
+    """Return the `error` object in a body, or the nearest thing to it."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

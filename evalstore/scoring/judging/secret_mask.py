@@ -1,4 +1,4 @@
-"""Hides the key of an endpoint in what it answers."""
+"""Hides the key of an endpoint in the endpoint's answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 _MASK = "[key]"
-# Characters of a key that is one; servers without keys are given a word, as in `none`.
+# The least length of a real key; servers without keys are given a word such as `none`.
 _LEAST_LENGTH = 8
 
 
@@ -18,7 +18,7 @@ class SecretMask:
     _spellings: re.Pattern[str] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Bounded backslashes: a body of them alone would else take a time of its square.
+        # Bounded backslashes: else a body of nothing but backslashes takes quadratic time.
         pattern = ""
         for char in self.key:
             pattern += rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))"
@@ -29,5 +29,5 @@ class SecretMask:
         return self._spellings.sub(_MASK, text) if self._spellings else text
 
     def hide_in_reply(self, text: str) -> str:
-        """Return a reply without the key, unless it is so short that it may be a word."""
+        """Return a reply without the key, unless the key is so short that it may be a word."""
         return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text

@@ -18,18 +18,18 @@ from evalstore.model.judge import NO_REPLY
 from evalstore.scoring.judging.call_queue import CallPlan, CallQueue
 from evalstore.text import make_printable
 
-if TYPE_CHECKING:  # most sessions ask nobody, and find no reply to look up
+if TYPE_CHECKING:  # most sessions ask no judge and look up no reply
     from evalstore.scoring.judging.endpoint import Endpoint
     from evalstore.scoring.judging.reply_cache import ReplyCache
 
 _Graded = TypeVar("_Graded")
 _CACHE = "evalstore/replies.db"  # in the git directory
 
-# Called with the plan before the first call; what it opens is called with every reply.
+# Called with the plan before the first call; the context it returns gets every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
 
 
-# Wraps the iteration over what is graded, of which there are about so many.
+# Wraps the iteration over what is graded; the number is about how many there are.
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
 
 
@@ -38,26 +38,26 @@ def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeRepl
 
 
 def watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
-    """Return the items, of which nobody wants to see a bar."""
+    """Return the items as they are, without a progress bar."""
     return items
 
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """How judges are answered: from kept replies, and by an endpoint if there is one.
+    """Where judges' replies come from: the cache, and an endpoint if there is one.
 
     Attributes:
-        endpoint: Who answers what is not kept; None asks nobody.
+        endpoint: Where to ask for replies that the cache lacks; None asks nobody.
         model: The model of judges and checks that name none, as `{"id": …}`.
         cache: The file of replies; None: the one in the repository's git directory.
         fresh: Whether to ask again for kept replies; the new ones are kept, too.
-        max_calls: How many calls may be made; if more are needed, none is.
+        max_calls: The most calls to make; if more are needed, none is made.
         progress: Shows the plan of calls, and each reply.
-        watch: Wraps the iteration over all that is graded, as a progress bar does.
-        offline: Whether checks may go ungraded for want of a model or an endpoint.
+        watch: Wraps the iteration over everything that is graded, as a progress bar does.
+        offline: Whether checks may stay unscored because a model or an endpoint is missing.
 
     Raises:
-        UsageError: The name of the model is impossible.
+        UsageError: The name of the model is not valid.
 
     Examples:
         >>> Judges(Endpoint("http://localhost:8000/v1"), model={"id": "my-model"}).offline
@@ -82,7 +82,7 @@ class Judges:
 
 
 def refuse_large_plan(judges: Judges, plan: CallPlan, made: int) -> None:
-    """Raise `RefusedError` for a plan of more calls than may be made, of which some `made` were."""
+    """Raise `RefusedError` if a plan, with the calls `made` so far, is above the limit."""
     if judges.max_calls is None or made + plan.calls <= judges.max_calls:
         return
     missing = f"{plan.calls:,} judge calls are missing, more than --max-calls {judges.max_calls:,}"
@@ -106,9 +106,9 @@ class JudgeUsage:
 
 @dataclass
 class JudgeSession:
-    """The judges of one job; `reuse_count` answers are older than it, `new_count` newer.
+    """The judges of one job; `reuse_count` replies are older than the job, `new_count` newer.
 
-    `asked` counts the calls that it made: the reply to one may be part of the next.
+    `asked` counts the calls made. There may be several rounds, as a prompt may contain a reply.
     """
 
     judges: Judges
@@ -120,13 +120,13 @@ class JudgeSession:
     failures: dict[str, str] = field(default_factory=dict)
     asked: int = 0
     _shared: set[str] = field(default_factory=set)  # keys of calls whose replies are counted once
-    _last: int | None = None  # the last reply of those that count; None: that of the start
+    _last: int | None = None  # number of the last reply to use; None: the last at the start
 
     def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
-        """Return the cached reply, a `wanted` one of several, or why there is none.
+        """Return the cached reply, or why there is none; of several, one in `wanted`.
 
-        A call without a reply is noted as missing. While somebody can be asked, a wanted reply that
-        cannot be read is no answer either.
+        A call without a reply is noted as missing. If there is an endpoint to ask, a wanted reply
+        that cannot be parsed counts as missing, too.
         """
         if wanted and self.judges.endpoint is not None:
             kept = self.replies().find_replies(call)
@@ -137,7 +137,7 @@ class JudgeSession:
         return NO_REPLY
 
     def note_missing(self, calls: Iterable[JudgeCall]) -> None:
-        """Note calls as missing, but those that failed for good: nobody asks them twice."""
+        """Note calls as missing, except those that failed for good, which are not asked again."""
         for call in calls:
             if call.key not in self.failures:
                 self.missing.add_call(call)
@@ -149,12 +149,12 @@ class JudgeSession:
         wanted: Collection[str] = (),
         served: Collection[str] | None = None,
     ) -> JudgeReply | None:
-        """Return the cached reply, or why its call failed; None where it was not asked yet.
+        """Return the cached reply, or why its call failed; None if it was not asked yet.
 
-        Of several, the first whose digest is in `wanted`, whatever it says, else the newest that
-        can be read; if `fresh`, of those since the start. Where none can be read, the newest counts
-        if it came since the start or nobody can be asked; else the call was not asked yet. Only
-        those of a model in `served` count, unless that is None.
+        Of several replies, return the first whose digest is in `wanted`, whatever it says; else
+        the newest that can be parsed. With `fresh`, only replies since the start count. If none
+        can be parsed, the newest is returned if it came since the start or nobody can be asked;
+        else the result is None. Only replies by a model in `served` count, unless that is None.
         """
         start = self.start
         found = self.replies().find_replies(call)
@@ -235,8 +235,8 @@ class JudgeSession:
             on_reply(reply)
 
         with self.judges.progress(plan) as on_reply:
-            # What was kept before the start did not answer these calls; what came since did,
-            # whoever asked.
+            # Replies kept before the start did not answer these calls; later ones do, whoever
+            # asked.
             self.failures |= ask_all(
                 self.missing,
                 self.judges.endpoint,
@@ -246,18 +246,17 @@ class JudgeSession:
             )
         self._last = self.replies().find_last_number()
         self.asked += len(self.missing) - self.missing.follower_count
-        # The caller grades again: what was answered is found in the cache, what failed in
-        # `failures`.
+        # The caller grades again: replies are now in the cache, failed calls in `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
         self._shared.clear()
         self.usage = JudgeUsage(cost=cost)
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
-        """Return what `grade` returns once every judge that can be asked was.
+        """Call `grade` until no judge is left to ask, and return its last result.
 
-        It starts anew each time. Each pass notes the calls that it lacks; the loop ends because all
-        of them are asked after it.
+        Each call of `grade` starts from the beginning and notes the replies that it lacks; all of
+        them are asked for after it, so the loop ends.
         """
         graded = grade()
         while self.can_ask:
@@ -266,13 +265,13 @@ class JudgeSession:
         return graded
 
     def refuse_missing(self, hint: str) -> None:
-        """Raise `RefusedError` where replies are still missing."""
+        """Raise `RefusedError` if replies are still missing."""
         if self.missing:
             count = f"judge replies that are missing: {len(self.missing):,}"
             raise RefusedError(f"{count}, and no judge was asked", hint=hint)
 
     def ask_again(self, call: JudgeCall) -> None:
-        """Note a call as missing although replies to it are kept, at most once in a job."""
+        """Note a call as missing although the cache has replies to it, at most once in a job."""
         if call.key in self.failures or any(
             one.number > self.start for one in self.replies().find_replies(call)
         ):
@@ -322,9 +321,9 @@ class JudgeSession:
 
 @contextmanager
 def open_session(judges: Judges, common: Path) -> Iterator[JudgeSession]:
-    """Open the judges for one job; the cache is opened when the first reply is looked for.
+    """Open the judges for one job; the cache is opened at the first look-up of a reply.
 
-    It lies in the git directory `common`, unless `judges` names a file.
+    The cache is in the git directory `common`, unless `judges` names a file.
     """
     with ExitStack() as opened:
 
