@@ -1,4 +1,4 @@
-"""Reads and writes runs as Every Eval Ever data; a run is never overwritten, and read exactly."""
+"""Reads and writes runs as Every Eval Ever data, with exact numbers; never overwrites a run."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ __all__ = [
     "write_run",
 ]
 
-# What only reads runs needs none of these.
+# Imported on use: code that only reads runs does not need these.
 __getattr__ = import_lazily(
     __name__,
     {

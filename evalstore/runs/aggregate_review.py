@@ -1,4 +1,4 @@
-"""Holds what the aggregate of a run says in numbers against the rows of the run; does no I/O."""
+"""Compares the numbers in a run's aggregate with the run's rows; does no I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.runs.tally import AnswerTally, RunTally
 from evalstore.runs.values import CheckSummary, GradedRow, Run
 from evalstore.text import make_excerpt
 
-# What an aggregate says of its rows in numbers: these of the whole run, all of each check.
+# The numbers in an aggregate that its rows must confirm: these of the run, all those of a check.
 _OF_RUN = ("score", "pass_rate", "scored", "unscored", "outputs", "without_output")
 _OF_CHECK = tuple(one.name for one in fields(CheckSummary))
 _NO_RESULTS = AnswerTally().summarize()
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class AggregateReview:
-    """Holds the aggregate of one of evalstore's own runs against all of its rows, in any order."""
+    """Compares the aggregate of one of evalstore's runs with all its rows, given in any order."""
 
     run: Run
     _tally: RunTally = field(default_factory=RunTally)
@@ -30,7 +30,7 @@ class AggregateReview:
         """Count a row, and each of its samples."""
         if self.run.dataset is None:
             return
-        # Ids are kept only where a question may have several rows.
+        # Ids are kept only if a question may have several rows.
         number = self._tally.outputs
         if self.run.outputs != self.run.questions:
             number = self._numbers.setdefault(row.id, len(self._numbers))
@@ -38,7 +38,7 @@ class AggregateReview:
             self._tally.add(one, number)
 
     def describe_contradiction(self) -> str:
-        """Return where the aggregate contradicts its rows; empty where it does not."""
+        """Return where the aggregate contradicts its rows; empty if it does not."""
         if self.run.dataset is None:
             return ""
         found = [*self._list_contradictions()]
@@ -47,7 +47,7 @@ class AggregateReview:
         return f"{self.run.path}: {said}{f'; and {more:,} more' if more > 0 else ''}" * bool(found)
 
     def require_agreement(self) -> None:
-        """Raise `RefusedError` where the aggregate contradicts its rows."""
+        """Raise `RefusedError` if the aggregate contradicts its rows."""
         if problem := self.describe_contradiction():
             hint = "the aggregate does not match its rows; score the outputs again"
             raise RefusedError(problem, hint=hint)
@@ -64,10 +64,10 @@ class AggregateReview:
 
 
 def _list_differences(of: str, names: Iterable[str], said: Any, given: Any) -> Iterator[str]:
-    """Yield each number that an aggregate says differently than its rows give it."""
+    """Yield each number in an aggregate that differs from what its rows give."""
     for name in names:
         recorded, real = getattr(said, name), getattr(given, name)
-        if name == "error_ids":  # of rows in another order
+        if name == "error_ids":  # the rows may be in another order
             recorded, real = tuple(sorted(recorded)), tuple(sorted(real))
         if recorded != real:
             yield (

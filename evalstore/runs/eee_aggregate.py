@@ -1,4 +1,4 @@
-"""Writes a run as an aggregate record of Every Eval Ever: results, and what made them; pure."""
+"""Writes a run as an aggregate record of Every Eval Ever: results and what produced them; pure."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _format_result(
 def _format_used(pinned: UsedArtifact) -> dict[str, str | None]:
     """Return a pin as a mapping.
 
-    It has `rows` only where it needs them, so that earlier versions read all other runs.
+    `rows` is left out if unknown, so that earlier versions can read all other runs.
     """
     return {
         key: value for key, value in asdict(pinned).items() if key != "rows" or value is not None
@@ -113,7 +113,7 @@ def _score_details(run: Run) -> dict[str, str]:
 
 
 def _format_rest(run: Run) -> dict[str, str]:
-    """Return what a run without a score says instead: what was not graded, and the rest's mean."""
+    """Return what a run without a score has instead: what was not graded, and the rest's mean."""
     return {
         "evalstore_ungraded": run.ungraded,
         "evalstore_rest_score": format_exact_score(run.rest_score),

@@ -1,8 +1,8 @@
 """Reads one row of Every Eval Ever, of any published version, as a stored output; opens no file.
 
-A row is read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or
-`interactions`, or the `response` of a sample embedded in an old aggregate. Nothing is guessed: any
-other shape is refused.
+A row is read by its shape: `output.raw` as a text or a list with one text, a transcript as
+`messages` or `interactions`, or the `response` of a sample embedded in an old aggregate. Any other
+shape is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from evalstore.runs.values import StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
-_PLAIN_KEYS = 2  # of a line with an id and an output alone
+_PLAIN_KEYS = 2  # in a line with only an id and an output
 _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
 OUTPUT_SHAPES = (
     'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every '
@@ -57,7 +57,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
 
 
 def list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what was asked: as evalstore kept it, else the row's input, a mapping or a text."""
+    """Return what was asked: as evalstore recorded it, else the row's input (mapping or text)."""
     kept = get_mapping(row, "metadata").get("evalstore_asked")
     input_ = row.get("input")
     asked = read_asked(
@@ -67,7 +67,7 @@ def list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
-    """Return the output of a row of Every Eval Ever; None when its model gave none."""
+    """Return the output of a row of Every Eval Ever; None if the model gave none."""
     turns = _transcript(row, place)
     text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
     if text is None:
@@ -86,7 +86,7 @@ def _read_own_measures(row: Mapping[str, Any], place: Place) -> Measures:
 
 
 def _read_format_measures(row: Mapping[str, Any]) -> Measures:
-    """Return the numbers that the format itself has a place for; for costs it has none."""
+    """Return the numbers that have a place in the format itself; costs have none."""
     used, spent = get_mapping(row, "token_usage"), get_mapping(row, "performance")
     return Measures(
         latency_ms=read_measure(spent.get("latency_ms")),
@@ -96,13 +96,13 @@ def _read_format_measures(row: Mapping[str, Any]) -> Measures:
 
 
 def read_eee_sample(row: Mapping[str, Any]) -> int:
-    """Return the sample's number where evalstore wrote the row; the format has no place for it."""
+    """Return the sample's number if evalstore wrote the row; the format has no place for it."""
     sample = get_mapping(row, "metadata").get("evalstore_sample")
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
 
 
 def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
-    """Return why the output ended early where evalstore wrote the row.
+    """Return why the output ended early if evalstore wrote the row.
 
     The format has no place for it.
     """
@@ -165,7 +165,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
 
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
-    """Return what the assistant said in the turn that the row calls its answer, else said last."""
+    """Return the assistant's text in the turn that the row names as its answer, else its last."""
     assistant = [turn for turn in turns if turn.get("role") == "assistant"]
     spoken_turns = [turn for turn in assistant if turn.get("content") is not None]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
@@ -178,7 +178,7 @@ def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | N
 
 
 def _final_turn(attribution: Any) -> Any:
-    """Return the number of the turn that holds the final answer; None where none is named."""
+    """Return the number of the turn with the final answer; None if none is named."""
     several = attribution if isinstance(attribution, list) else []
     final = [item for item in several if isinstance(item, dict) and item.get("is_terminal") is True]
     return final[-1].get("turn_idx") if final else None
@@ -220,15 +220,15 @@ def _explain_id(row: Mapping[str, Any]) -> str:
 
 
 def _write_output(output: Any) -> str:
-    """Return an output as text: one that is an object, a list or a number as its JSON."""
+    """Return an output as text; an object, a list or a number becomes JSON."""
     return output if isinstance(output, str) else write_row(output).removesuffix("\n")
 
 
 def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
-    """Return the question and the sample of a line's output; None when its model gave none."""
+    """Return the question and the sample of a line's output; None if the model gave none."""
     output, id_ = row.get("output"), row.get("sample_id")
     raw = output.get("raw") if isinstance(output, dict) else None
-    # Most rows have one plain text, which needs no closer look.
+    # A shortcut for most rows, which have one plain text.
     is_plain = isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str)
     if (
         is_plain
@@ -252,5 +252,5 @@ def _read_sample(value: Any, place: Place) -> int:
 
 
 def is_eee_row(row: Mapping[str, Any]) -> bool:
-    """Whether a row has the shape of Every Eval Ever, and not of our own outputs."""
+    """Whether a row has the shape of Every Eval Ever, not of evalstore's plain outputs."""
     return "sample_id" in row or "schema_version" in row

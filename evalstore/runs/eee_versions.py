@@ -1,7 +1,7 @@
 """Tells the published versions of Every Eval Ever apart by shape, and finds wrong version labels.
 
-Only what the published schemas settle stands in the tables. A null counts as absent, because the
-format's own converters write nulls where its schemas have none.
+The tables contain only what the published schemas decide. A null counts as absent, because the
+format's own converters write nulls that its schemas do not allow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEY_WORDS = (
     "evaluation token_usage performance error metadata"
 )
 _KEYS = frozenset(_KEY_WORDS.split())
-# What published schemas require of rows, from 0.2.0 to 0.3.0 alike.
+# The keys of a row that the published schemas from 0.2.0 to 0.3.0 all require.
 _REQUIRED = (
     "schema_version",
     "evaluation_id",
@@ -35,7 +35,7 @@ _REQUIRED = (
     "answer_attribution",
     "evaluation",
 )
-# Of a mapping, or of each mapping in a list; a dot leads into another one.
+# Required keys of a mapping, or of each mapping in a list; a dot leads into a nested one.
 _REQUIRED_INSIDE = {
     "input": ("raw", "reference"),
     "evaluation": ("score", "is_correct"),
@@ -48,21 +48,21 @@ _REQUIRED_INSIDE = {
     "interactions.tool_calls": ("id", "name"),
     "messages.tool_calls": ("id", "name"),
 }
-# Of which a row of a type has one; the conversation has two names.
+# By the type of a row: it has one of these keys; the conversation has two names.
 _CONVERSATION = ("interactions", "messages")
 _REQUIRED_BY_TYPE = {
     "single_turn": ("output",),
     "multi_turn": _CONVERSATION,
     "agentic": _CONVERSATION,
 }
-# Labels are spelled with and without the prefix, and drafts of the format left out the patch.
+# Labels occur with and without the prefix, and drafts of the format left out the patch number.
 _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
 
 
 class VersionTrait(NamedTuple):
-    """A shape in words, whether a record has it, and the first and last version that has it.
+    """A shape in words, a test for it, and the first and last version that has it.
 
-    A first of None: no version has it.
+    If `first` is None, no version has it.
     """
 
     words: str
@@ -118,7 +118,7 @@ def _has_non_text_arguments(row: Record) -> bool:
 
 
 def _has_only_messages(row: Record) -> bool:
-    # Until 0.2.0 a row may have extra keys, and so `messages` next to its output.
+    # Until 0.2.0 a row may have extra keys, so it may have `messages` beside its output.
     return (
         row.get("messages") is not None
         and row.get("output") is None
@@ -222,14 +222,14 @@ def parse_label(label: str) -> str | None:
 
 
 def find_row_doubt(row: Record) -> str:
-    """Say where a row contradicts its label, or nothing; a row without a label claims nothing."""
+    """Say where a row contradicts its label; empty if it does not, or has no label."""
     return _find_doubt(row, _FOREIGN_TO_ROWS)
 
 
 def find_row_gaps(row: Record) -> str:
     """Say which keys a row lacks that every published schema of rows requires.
 
-    Rows before 0.2.0 have no schema, so of a row of their form nothing is said.
+    Rows before 0.2.0 have no schema, so the result for a row of their form is empty.
     """
     if "metrics" in row or "response" in row:
         return ""
@@ -243,7 +243,7 @@ def find_row_gaps(row: Record) -> str:
 
 
 def _list_parts(value: Any, steps: Sequence[str]) -> list[Any]:
-    """Return what is at the end of some keys, through each item of the lists between."""
+    """Return the values at a path of keys, entering every item of the lists on the way."""
     items = value if isinstance(value, list) else [value]
     if not steps:
         return items
@@ -253,7 +253,7 @@ def _list_parts(value: Any, steps: Sequence[str]) -> list[Any]:
 
 
 def find_aggregate_doubt(record: Record) -> str:
-    """Say where an aggregate contradicts its label, or nothing."""
+    """Say where an aggregate contradicts its label; empty if it does not."""
     return _find_doubt(record, _FOREIGN_TO_AGGREGATES)
 
 
@@ -271,7 +271,7 @@ def _find_doubt(record: Record, foreign: Mapping[str, tuple[VersionTrait, ...]])
 def _traits_outside_version(
     traits: tuple[VersionTrait, ...],
 ) -> Mapping[str, tuple[VersionTrait, ...]]:
-    """Return for each version the traits that nothing published under it has."""
+    """Return for each version the traits that its records cannot have."""
     foreign = {}
     for version in PUBLISHED_VERSIONS:
         foreign[version] = tuple(trait for trait in traits if version not in trait.span)

@@ -1,6 +1,6 @@
-"""Writes a run's rows as lines of Every Eval Ever data; what rows share is encoded once; pure.
+"""Writes a run's rows as lines of Every Eval Ever data; encodes what rows share only once; pure.
 
-What is evalstore's own stands in `metadata` as text, as in the aggregate; see `eee_format`.
+evalstore's own fields are texts in `metadata`, as in the aggregate.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from evalstore.runs.tool_calls import format_calls
 from evalstore.runs.values import LATEST, UNKNOWN, GradedRow, Run, digest_plain_text
 from evalstore.text import make_excerpt
 
-# version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate
-# never had.
+# version -> the label of its rows; until 0.2.3 it had a prefix, unlike the label of an aggregate.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
 SCORE, PASS_RATE = "score", "pass_rate"
-# Encoders are made once: `json.dumps` makes one for every call that is not its default.
+# Made once, because `json.dumps` makes a new encoder in every call with other than its defaults.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
-_OTHERS = ("replies", "reply_digests", "inner_errors", "inner_missing")  # where a check has any
+# Fields of a check's result that are written only if it has them.
+_OTHERS = ("replies", "reply_digests", "inner_errors", "inner_missing")
+# Legal in JSON, but a reader that splits lines like `str.splitlines` would cut a row there.
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def format_exact_score(score: Fraction | None) -> str:
-    """Write an exact score as `2/3`; empty for none."""
+    """Write an exact score such as `2/3`; empty for none."""
     return "" if score is None else str(score)
 
 
 def write_score(score: Fraction | None) -> float:
-    """Return a score as the format has it: a number, -1 for none."""
+    """Return a score as the format writes it: a number, -1 for none."""
     return UNKNOWN if score is None else float(score)
 
 
 def _write_text(text: str) -> str:
-    """Return a text as JSON; for single texts an encoder takes five times as long."""
-    # What has nothing to escape for ASCII but DEL is the same either way, and twice as fast.
+    """Return a text as JSON, five times as fast as an encoder."""
+    # If ASCII escaping changes nothing, both ways give the same, and that one is twice as fast.
     is_plain = text.isascii() and "\x7f" not in text
     return encode_basestring_ascii(text) if is_plain else encode_basestring(text)
 
@@ -53,7 +53,7 @@ def _write_text(text: str) -> str:
 def write_row_line(row: GradedRow, run: Run) -> bytes:
     """Return one row as an instance-level record of `run`, which gives version, id and model.
 
-    Raises `LimitError` for a row that is longer than a line may be that is read again.
+    Raises `LimitError` for a row that is longer than a line that can be read again.
     """
     head = _write_head(run.eee_version, run.id, run.model, run.name)
     grade = _GRADES.find(
@@ -81,7 +81,7 @@ def _write_members(members: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=8)
 def _write_head(version: str, run: str, model: str, name: str) -> str:
-    """Return the members that all rows of a run begin with."""
+    """Return the members with which all rows of a run begin."""
     if version not in LABELS:
         raise RefusedError(
             f"no run is written as Every Eval Ever {make_excerpt(version)}",
@@ -116,7 +116,7 @@ def _write_subject(row: GradedRow, output: str) -> str:
 
 
 def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
-    """Return the members about the grade; those of the metadata go on with the digests."""
+    """Return the members about the grade; the digests are appended to the metadata later."""
     score, verdict, reason, rubric, rubric_digest = grade
     is_correct = "true" if verdict is Verdict.PASS else "false"
     error = f'"error": {_write_text(reason or "unscored")}, ' if score is None else ""
@@ -144,13 +144,13 @@ def _write_check(check: CheckResult) -> str:
     )
 
 
-# The rows of a run have few different grades and results, each one object.
+# The rows of a run share a few different grades and results, so their JSON is cached.
 _GRADES = IdentityCache(_write_grade_members)
 _CHECKS = IdentityCache(_write_check)
 
 
 def _write_digests(row: GradedRow, output: str) -> str:
-    """Return the members of the metadata that each row has its own of."""
+    """Return the members of the metadata that differ in each row."""
     is_plain = row.has_plain_output
     digest = digest_plain_text(output) if is_plain else row.output_digest
     digests = (
@@ -189,7 +189,7 @@ def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
 
 
 def _compute_sample_hash(row: GradedRow) -> str:
-    """Return the hash by the format's contributor guide: of sorted JSON, all in ASCII."""
+    """Return the hash that the format's contributor guide defines: over sorted ASCII JSON."""
     reference = ",".join(map(encode_basestring_ascii, row.reference))
     sample = f'{{"raw":{encode_basestring_ascii(row.input)},"reference":[{reference}]}}'
     return hashlib.sha256(sample.encode()).hexdigest()

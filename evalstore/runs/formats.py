@@ -1,7 +1,7 @@
-"""The one table of what a file of outputs or results is: how it is known, read and used.
+"""The one table of the formats of outputs and results: how each is recognized, read and used.
 
-Every command asks it. A row with `read_entries` None names a file that holds no results, and what
-its owner can do.
+Every command uses it. A row without `read_entries` describes a file that evalstore cannot read, and
+says what its owner can do.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ from evalstore.runs.spans import OutputSpan
 _Names = AbstractSet[str]
 _ReadRow = Callable[[Mapping[str, Any], Place, int], OutputEntry]
 EVERY_EVAL_EVER = "Every Eval Ever"
-# A first line with one of these keys is an incomplete line of the first format; reading it names
-# what is missing.
+# A first line with one of these keys counts as the first format; if it is incomplete, reading it
+# says what is missing.
 _ALMOST = frozenset({"id", "output", "schema_version"})
 _ROWS = frozenset({OBJECT, ARRAY})
 _TABLES = frozenset({OBJECT, ARRAY, CSV})
 _DOCUMENTS = frozenset({OBJECT, YAML})
-# What others call an id, and an output.
+# Other tools' names for an id and for an output.
 _IDS = ("id", "question_id", "qid", "case_id", "task_id", "test_id", "key", "name", "index")
 # In which the rows of other tools name their question; an item of a hosted eval has an id, too.
 _ROW_IDS = ("test_id", "doc_id", "datasource_item_id", "id")
@@ -96,14 +96,14 @@ PLACES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """What a file is: its `name` in words, the containers that hold it, and how its keys tell it.
+    """A file format: its `name` in words, its containers, and how its keys identify it.
 
     `files` are the kinds of files that its `tool` writes. `read_entries` reads its outputs, with
-    what was recorded of each where it `has_verdicts`; `has_outputs` is false where the answers
-    themselves are not kept. `read_facts` reads what the file says of itself. `has_rows`: a file can
-    be cut between its rows, and `read_entries` takes a span of it, too. `migrates` names the format
-    by which `evalstore migrate` takes it. `advise` says by the keys of a file what to do with one
-    that cannot be read; one that `is_container` is known by its first bytes, whatever is in it.
+    the recorded grades if it `has_verdicts`; `has_outputs` is false if the file does not keep the
+    answers themselves. `read_facts` reads what the file says about itself. `has_rows`: a file can
+    be cut between its rows, and `read_entries` also takes a span. `migrates` is the name of the
+    format for `evalstore migrate`. `advise` takes the keys of a file that cannot be read, and says
+    what to do with it. `is_container`: the first bytes identify the format, whatever is inside.
     """
 
     name: str
@@ -122,21 +122,18 @@ class FileFormat:
     is_container: bool = False
 
     def describe_use(self, file: str) -> str:
-        """Return what takes a file of this format, for a command that does not."""
+        """Return the format's name and the commands that take it, for a command that does not."""
         steps = " and ".join(f"`{step}`" for step in self.list_steps(file))
         return f"{self.name}, for {steps}" if steps else self.name
 
     def require_reader(self) -> Callable[..., Iterator[OutputEntry]]:
-        """Return what reads the entries of a file.
-
-        Every format that `detect_format` returns has it.
-        """
+        """Return `read_entries`, which every format returned by `detect_format` has."""
         if self.read_entries is None:
             raise LookupError(f"{self.name} has no reader")
         return self.read_entries
 
     def can_be_migrated(self, file: str) -> bool:
-        """Whether `migrate` takes a file of this format and this name: it reads text alone."""
+        """Whether `migrate` takes a file of this format and name: it reads only text files."""
         return bool(self.migrates) and is_text_format(Path(file))
 
     def list_steps(self, file: str) -> tuple[str, ...]:
@@ -153,7 +150,7 @@ class FileFormat:
 def _read_each(
     read_row: _ReadRow, path: Path, *, places: tuple[str, ...] = (), fields: Any = None
 ) -> Iterator[OutputEntry]:
-    """Yield the entry of each row; a row of another shape does not stop the others."""
+    """Yield the entry of each row; a row with an unexpected shape does not stop the others."""
     for number, (place, row) in enumerate(iterate_rows(path, places, fields)):
         if isinstance(row, LoadError):
             yield make_unread_entry(row)
@@ -177,9 +174,9 @@ def _read_metrics(
     list_metrics: Callable[[Mapping[str, Any]], Iterator[str]],
     path: Path,
 ) -> Iterator[OutputEntry]:
-    """Yield the entry of each row of a table, read by the metrics that any of its rows has.
+    """Yield the entry of each row of a table, read with the metrics of all of its rows.
 
-    pandas writes a metric that failed as a cell without a value.
+    pandas writes a failed metric as an empty cell.
     """
     rows = (row.value for row in iterate_rows(path) if not isinstance(row.value, LoadError))
     metrics = dict.fromkeys(name for row in rows for name in list_metrics(row))
@@ -188,12 +185,12 @@ def _read_metrics(
 
 def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
     file = str(path)
-    # What is null in a table is absent from its rows.
+    # A null in a table is absent from its row.
     absent = {} if is_text_format(path) else {"output": None}
     read = _RowReader()
     for line, data in read_lines(path, span):
         place = Place(file, line)
-        if len(data) > LINE_LIMIT:  # its end cannot be told from the next row
+        if len(data) > LINE_LIMIT:  # where the next row begins is unknown
             parse_json_object(data, place)
         try:
             stored = parse_lenient_object(data, place)
@@ -216,7 +213,7 @@ def _read_plain_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry
 
 @dataclass(frozen=True, slots=True)
 class _RowReader:
-    """Reads rows, each by itself: one that cannot be read does not keep the others from it."""
+    """Reads rows one by one; an unreadable row does not stop the others."""
 
     _known: dict[str | None, Series] = field(default_factory=dict)
 
@@ -580,7 +577,7 @@ class FoundFormat(NamedTuple):
 
 
 def find_format(path: Path) -> FoundFormat:
-    """Return what a file is, by its content; nothing for a file that no row of the table fits."""
+    """Return what a file is, by its content; empty if no row of the table fits."""
     kind = detect_container(path)
     if kind == EMPTY:
         return FoundFormat(PLAIN_LINES)
@@ -595,8 +592,8 @@ def find_format(path: Path) -> FoundFormat:
 
 
 def find_value_format(value: Any) -> FileFormat | None:
-    """Return the format of results of a parsed document; None if no tool writes it so."""
-    # A list may be an array, or the rows of JSON Lines.
+    """Return the results format of a parsed document; None if no known tool writes this shape."""
+    # A list may come from a JSON array or from JSON Lines.
     kinds = {ARRAY, OBJECT} if isinstance(value, list) else {OBJECT}
     names = set(list_value_names(value, PLACES))
     known = (one for one in FORMATS if one.tool and not kinds.isdisjoint(one.containers))
@@ -606,7 +603,7 @@ def find_value_format(value: Any) -> FileFormat | None:
 def detect_format(path: Path) -> FileFormat:
     """Return the format of a file by its content.
 
-    Raises `LoadError`, which lists the formats, where none fits.
+    Raises `LoadError` if none fits.
     """
     shape, advice = find_format(path)
     if shape and shape.read_entries:
@@ -623,7 +620,7 @@ def detect_format(path: Path) -> FileFormat:
     )
 
 
-_SIGN = 64  # bytes that say what a file is
+_SIGN = 64  # first bytes of a file, which identify its container
 
 
 def _read_head(path: Path) -> bytes:

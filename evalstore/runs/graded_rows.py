@@ -30,9 +30,9 @@ from evalstore.text import make_excerpt
 
 
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    """Return a row with its grade; None when its model gave no output.
+    """Return a row with its grade; None if the model gave no output.
 
-    In rows of others, -1 means unscored.
+    In rows that evalstore did not write, a score of -1 means unscored.
     """
     id_, sample, output = _read_answer(value, place)
     return None if output is None else _build_graded_row(value, (id_, sample), output, place)
@@ -41,7 +41,7 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
 class BareRow(NamedTuple):
     """A row with its grade.
 
-    An output that is not stored is an empty text, of which the run has the digest.
+    If the output is not stored, its text is empty, and the run has only its digest.
     """
 
     row: GradedRow
@@ -95,7 +95,7 @@ def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Outp
 def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return what the model was asked, and the expected answers.
 
-    The samples of the first aggregates are flat.
+    In samples embedded in the oldest aggregates, these fields are not nested.
     """
     flat, input_ = "response" in row, row["input"]
     reference = row.get("ground_truth") if flat else input_.get("reference")
@@ -127,10 +127,10 @@ def _score_and_verdict(
     raise ValueError("its `is_correct` is not true or false")
 
 
-# Runs have few different grades.
+# Cached: a run has few different grades.
 @lru_cache(maxsize=1024)
 def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
-    """Return a grade as evalstore writes it; `ValueError` if verdict and score disagree."""
+    """Return a grade that evalstore wrote; raises `ValueError` if verdict and score disagree."""
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade
@@ -151,7 +151,7 @@ def _read_row_grade(
 
 
 def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
-    """Return the results of checks from the JSON that a row holds."""
+    """Return the results of checks from the JSON in a row."""
     try:
         return _read_checks(text)
     except LoadError as error:
@@ -159,7 +159,7 @@ def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
         raise
 
 
-# Of a run without judges many rows have equal results.
+# Cached: in a run without judges many rows have equal results.
 @lru_cache(maxsize=256)
 def _read_checks(text: str) -> tuple[CheckResult, ...]:
     return tuple(map(_read_check, read_row(text.encode(), "", 0)))

@@ -1,4 +1,4 @@
-"""Reads what an http(s) URL names, piece by piece; sole user of `urllib.request`, imported late."""
+"""Reads the content of an http(s) URL in pieces; sole user of `urllib.request`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NOT_FOUND = frozenset({404, 410})
 
 
 class _HostRedirects(HTTPRedirectHandler):
-    """Follows a redirect to the same host and port alone, or from http to https there."""
+    """Follows a redirect only to the same host and port, or from http to https on that host."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917  # the arguments of the standard library
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
-        """Return the request that follows; `LoadError` for a host that nobody named."""
+        """Return the next request; raises `LoadError` for a host that the user did not name."""
         # The standard library would read the whole body of a redirect, of any size.
         fp.close()
         old, new = urlsplit(req.full_url), urlsplit(newurl)
@@ -52,7 +52,7 @@ class _HostRedirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-# Of the standard library's, those for files and FTP are left out.
+# The standard library's handlers, except those for files and FTP.
 _HANDLERS = (
     ProxyHandler,
     HTTPHandler,
@@ -64,10 +64,9 @@ _HANDLERS = (
 
 
 def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
-    """Yield the bytes behind a URL as they come, waiting `seconds` for the next at most.
+    """Yield the bytes of a URL as they arrive, waiting at most `seconds` for the next ones.
 
-    Raises `FileNotFoundError` where nothing is there, `LoadError` or an `OSError` where it cannot
-    be read.
+    Raises `FileNotFoundError` if nothing is there, `LoadError` or `OSError` if it cannot be read.
     """
     opener, shown = OpenerDirector(), hide_url_secrets(url)
     for make_handler in _HANDLERS:
@@ -87,14 +86,14 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
             raise OSError(f"the server answers {error.code} {error.reason}") from None
     except TimeoutError:
         raise LoadError(f"sends nothing for {seconds:g} seconds", place=Place(shown)) from None
-    except InvalidURL:  # it quotes what it takes for the port, which may be a part of a password
+    except InvalidURL:  # it quotes what looks like the port, which may be part of a password
         raise OSError("its URL, or that of a proxy, is not valid") from None
     except URLError as error:
         raise OSError(str(error.reason)) from None
 
 
 def _make_request(url: str) -> Request:
-    # A compressed answer could become any size.
+    # A compressed answer could expand to any size.
     headers = {"Accept-Encoding": "identity", "User-Agent": "evalstore"}
     request: Any = Request(url, headers=headers)  # noqa: S310  # http(s)
     parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Says how the outputs of two runs are alike: equal, nearly, in part, or one text repeated."""
+"""Counts how the outputs of two runs are alike: equal, nearly equal, cut off, or repeated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from evalstore.model import Verdict
 from evalstore.runs.values import GradedRow
 from evalstore.text import make_excerpt
 
-_FEWEST = 3  # outputs that show a pattern
-_CHANCE = 0.05  # of changes that hit failures alone, had they hit any output
-_DIGEST, _SHOWN = 16, 60  # bytes, and characters of a text
+_FEWEST = 3  # the least number of outputs that show a pattern
+_CHANCE = 0.05  # the highest probability that random changes hit only failures
+_DIGEST, _SHOWN = 16, 60  # bytes of a digest, and characters shown of a text
 
 
 class Likeness(StrEnum):
-    """How an output of run B is like that of run A; `CUT_A`: A's is the beginning of B's."""
+    """How an output of run B resembles that of run A; `CUT_A`: A's is the beginning of B's."""
 
     EQUAL = "equal"
     CALLS = "calls"
@@ -34,7 +34,7 @@ class Likeness(StrEnum):
 class RepeatedOutput:
     """The text that a run gave most often: its beginning, and how often.
 
-    `distinct` counts all texts of the run.
+    `distinct` is the number of different texts in the run.
     """
 
     text: str = ""
@@ -44,10 +44,10 @@ class RepeatedOutput:
 
 @dataclass(frozen=True, slots=True)
 class OutputLikeness:
-    """How many pairs of outputs to unchanged questions are alike, and in what; they sum to `pairs`.
+    """How many pairs of outputs to unchanged questions are alike, and how; they sum to `pairs`.
 
-    `calls` differ in tool calls alone, `measures` in numbers about them. Of the pairs `failed` had
-    not passed in A, and of those that differ `failed_changed`.
+    `calls` differ only in tool calls, `measures` only in numbers about the outputs. In `failed` of
+    the pairs, A's output had not passed; `failed_changed` of these differ.
     """
 
     pairs: int = 0
@@ -65,12 +65,12 @@ class OutputLikeness:
 
     @property
     def changed(self) -> int:
-        """How many pairs differ."""
+        """The number of pairs that differ."""
         return self.pairs - self.equal
 
     @property
     def is_telling(self) -> bool:
-        """Whether equal outputs say something: most texts of A occur once, so are not labels."""
+        """Whether equal outputs mean something: most texts of A occur once, so are not labels."""
         return self.repeated_a.distinct * 2 > self.pairs
 
     @property
@@ -87,7 +87,7 @@ NO_OUTPUTS = OutputLikeness()
 
 @dataclass(slots=True)
 class LikenessCounter:
-    """Counts the pairs of two runs; of texts it keeps digests, and repeated beginnings."""
+    """Counts the pairs of two runs; keeps digests of texts, and beginnings of repeated ones."""
 
     likenesses: Counter[Likeness] = field(default_factory=Counter)
     failed: int = 0
@@ -159,7 +159,7 @@ def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
 
 
 def list_likeness_notes(found: OutputLikeness) -> Iterator[str]:
-    """Yield what most differing outputs have in common, and a text that is half of a run."""
+    """Yield notes on what most differing outputs have in common, and on a text repeated often."""
     changed = found.changed
     patterns = (
         (found.white_space, "do so in white space alone"),

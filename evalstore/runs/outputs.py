@@ -31,13 +31,13 @@ def read_outputs(
 ) -> Iterator[StoredOutput | MissingOutput]:
     """Yield the outputs of a file in any of `FORMATS`, in file order.
 
-    A missing one keeps its place. Raises `RefusedError` for a file of several models, prompts or
-    epochs of which `choice` does not leave one, and `LoadError` at the line (or archive member)
-    that cannot be read.
+    A missing output keeps its place. Raises `RefusedError` for a file of several series of which
+    `choice` does not leave exactly one, and `LoadError` at the line (or archive member) that cannot
+    be read.
     """
     shape = detect_format(path)
     read = partial(_read_entries, shape, path)
-    # What holds no output is never one series: each row says so itself.
+    # Without outputs there is no series to choose: each row says itself that it has no output.
     chosen = (
         filter_entries(read, choice or SeriesFilter(), str(path)) if shape.has_outputs else read()
     )
@@ -46,9 +46,9 @@ def read_outputs(
 
 
 def read_output_ids(path: Path, choice: SeriesFilter) -> Iterator[str]:
-    """Yield the id of every output that `read_outputs` yields, in any order, and perhaps others.
+    """Yield the id of every output that `read_outputs` yields, in any order, and perhaps more.
 
-    Lines that begin with their id are not parsed.
+    For speed, lines that begin with their id are not parsed.
     """
     if detect_format(path) is PLAIN_LINES and choice == SeriesFilter(any_model=choice.any_model):
         for _, line in read_lines(path):
@@ -65,7 +65,7 @@ def read_output_ids(path: Path, choice: SeriesFilter) -> Iterator[str]:
 def _read_entries(
     shape: FileFormat, path: Path, span: OutputSpan | None = None
 ) -> Iterator[OutputEntry]:
-    """Yield the entries of a file, or of a span of it where its format can be cut."""
+    """Yield the entries of a file, or of a span of it if its format can be cut."""
     spans = [span] if span and _can_be_cut(shape, path) else []
     return shape.require_reader()(path, *spans)
 
@@ -77,9 +77,9 @@ def _can_be_cut(shape: FileFormat, path: Path) -> bool:
 def read_output_span(
     path: Path, span: OutputSpan, choice: SeriesFilter, names: SeriesNames
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of a span of a file, as `read_outputs` does; `names` collects their series.
+    """Yield the outputs of a span of a file, like `read_outputs`; adds their series to `names`.
 
-    Whether all spans together hold one series, `names` says when they are joined.
+    Joining the `names` of all spans shows whether together they have one series.
     """
     shape = detect_format(path)
     read = partial(_read_entries, shape, path, span)
@@ -93,7 +93,7 @@ def cut_outputs(path: Path, size: int) -> CutFile:
 
 
 def find_samples(path: Path) -> Path:
-    """Return the file with the outputs: `path`, or the rows of the run that it names."""
+    """Return the file with the outputs: `path`, or the rows if it names a run."""
     path = _open_folder(path)
     if detect_format(path) is not RUN_FORMAT:
         return path
@@ -105,13 +105,13 @@ def _open_folder(path: Path) -> Path:
 
 
 def is_bare_outputs(path: Path) -> bool:
-    """Whether no run grades a file's outputs: it is not an aggregate, and none names its rows."""
+    """Whether a file of outputs belongs to no run: it is not an aggregate, and none names it."""
     if not is_existing_file(path):
         return False
     try:
         shape = detect_format(path)
     except LoadError:
-        return False  # whoever reads it as a run says why it is none
+        return False  # reading it as a run will say what is wrong
     if shape is RUN_FORMAT or not shape.has_outputs:
         return False
     with suppress(LoadError):
@@ -120,7 +120,7 @@ def is_bare_outputs(path: Path) -> bool:
 
 
 def find_log_status(path: Path) -> str:
-    """Return what ended these outputs' log before its end; empty for a whole one."""
+    """Return what ended the log of these outputs early; empty for a complete one."""
     path = _open_folder(path)
     shape = detect_format(path)
     if shape.tool != EVERY_EVAL_EVER:
@@ -132,9 +132,6 @@ def find_log_status(path: Path) -> str:
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:
-    """Return where a foreign run's aggregate contradicts its version label.
-
-    Empty for other files.
-    """
+    """Return where another tool's aggregate contradicts its version label; else empty."""
     run = read_run(path) if detect_format(_open_folder(path)) is RUN_FORMAT else None
     return run.notes if run and run.dataset is None else ()

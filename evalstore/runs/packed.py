@@ -1,4 +1,4 @@
-"""Opens a user's file, unpacked where gzip or Zstandard packed it, as its first bytes show."""
+"""Opens a user's file, and unpacks it if its first bytes are those of gzip or Zstandard."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
     GZIP: lambda file: gzip.GzipFile(fileobj=file),
     ZSTANDARD: zstd.ZstdFile,
 }
-# Rows repeat their prompts, and are read one by one: they may be packed so many times as tightly as
-# a log, and what gzip packs without end is still twice as tight.
+# Rows repeat their prompts and are read one by one, so a file of rows may be packed this many times
+# tighter than a log. A bomb in gzip is still twice as tight as that.
 _ALIKE = 8
-# What a damaged file raises, besides what an operating system does.
+# The exceptions that reading a damaged file raises.
 DAMAGE = (zlib.error, zstd.ZstdError, EOFError, OSError)
 
 
@@ -40,7 +40,7 @@ def is_packed(path: Path) -> bool:
 def open_unpacked(path: Path) -> BinaryIO:
     """Open a file for reading forwards.
 
-    `LimitError` where it unpacks to far more than its size allows.
+    Reading raises `LimitError` if it unpacks to far more than its size allows.
     """
     file = open_user_file(path)
     opener = _find_opener(file)
@@ -65,14 +65,14 @@ def open_zstandard(file: Any) -> Any:
 
 
 class _Unpacked(io.RawIOBase):
-    """The unpacked bytes of a file, counted; `LoadError` where they are damaged."""
+    """The unpacked bytes of a file, counted; raises `LoadError` if they are damaged."""
 
     def __init__(self, source: Any, file: BinaryIO, place: Place, budget: UnpackBudget) -> None:
         super().__init__()
         self._source, self._file, self._place, self._budget = source, file, place, budget
 
     def readable(self) -> bool:
-        """Answer true, as `BufferedReader` asks."""
+        """Return true, because `BufferedReader` asks."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -88,6 +88,6 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the file, too."""
+        """Close the unpacker and the file."""
         self._file.close()
         super().close()

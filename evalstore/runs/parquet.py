@@ -1,8 +1,8 @@
-"""Reads Parquet as JSON Lines, by a separate process, and writes the rows of a run.
+"""Reads Parquet as JSON Lines, in a separate process, and writes the rows of a run.
 
-A column is a key, and what is null is absent, within structs too. Scores are null where there is
-none; in Every Eval Ever they are -1. A column of Parquet's type JSON, or a text where only an
-object or a list can stand, is decoded.
+A column is a key; nulls are left out, also inside structs. A missing score is null in Parquet, but
+-1 in Every Eval Ever. JSON is decoded in a column of Parquet's type JSON, and in a text where the
+format allows only an object or a list.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from evalstore.runs.unpack_budget import UnpackBudget
 from evalstore.runs.values import UNKNOWN
 from evalstore.text import make_excerpt
 
-_STEPS = 32  # that each byte of a file may take; runs of short outputs take twenty
-# To write a row as JSON and read it again, for each of its columns, and for each comma or bracket
-# in it.
+_STEPS = 32  # allowed steps for each byte of a file; runs of short outputs take twenty
+# Steps to write a row as JSON and read it again: for the row, for each of its columns, and for each
+# comma or bracket in it.
 _ROW_STEPS, _COLUMN_STEPS, _PART_STEPS = 220, 8, 36
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 _ADVICE = "write the table as JSON Lines"
@@ -55,7 +55,7 @@ _METADATA = (
 
 
 def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
-    """Return the row groups of a Parquet file, in their order; `LoadError` where it is none."""
+    """Return the row groups of a Parquet file in order; raises `LoadError` if it is not Parquet."""
     with open_user_file(path) as source, _start_child(source, path, GROUPS) as out:
         text = out.read()
     return tuple(RowGroup(*group) for group in json.loads(text))
@@ -64,7 +64,7 @@ def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
 def cut_row_groups(path: Path, size: int) -> CutFile:
     """Cut a Parquet file between row groups into spans of at least `size` bytes.
 
-    The last one has the footer.
+    The last span also contains the footer.
     """
     starts = [(0, 1)]
     for group in list_row_groups(path)[1:]:
@@ -74,9 +74,9 @@ def cut_row_groups(path: Path, size: int) -> CutFile:
 
 
 def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (row, its line of JSON without a line break) for a Parquet file's rows, or a span's.
+    """Yield (row number, line of JSON without a line break) for a Parquet file's rows, or a span's.
 
-    Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
+    Rows are counted from 1 in the whole file. Raises `LoadError` at a row that cannot be read.
     """
     with open_user_file(path) as source:
         size = source.seek(0, SEEK_END)
@@ -93,11 +93,11 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
 
 @contextmanager
 def _start_child(source: BinaryIO, path: Path, *words: str) -> Iterator[IO[bytes]]:
-    """Yield what the process that reads a Parquet file writes; raises its error in a sentence."""
+    """Yield the output of the process that reads a Parquet file; raises `LoadError` if it fails."""
     import_parquet()
     source.seek(0)
-    # By its path, it loads what it needs and not this room. Without -P, Python would look for
-    # evalstore's libraries in the child's own folder first.
+    # Started by its path, the child does not import the package `evalstore.runs`. Without -P,
+    # Python would look for modules in the child's own folder first.
     command = [sys.executable, "-P", parquet_child.__file__, *words]
     root = str(Path(__file__).parents[2])
     settings = {"PYTHONPATH": root, "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
@@ -143,7 +143,7 @@ def _make_error(code: int, said: bytes, path: Path) -> LoadError:
 
 
 def write_parquet(lines: Iterable[bytes], file: BinaryIO) -> None:
-    """Write the rows of a run, lines as evalstore writes them, as row groups of some MB."""
+    """Write the rows of a run, given as evalstore's lines, in row groups of a few MB."""
     pq = import_parquet()
     schema = _build_schema()
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:

@@ -1,9 +1,9 @@
 """Decodes a Parquet file in a process with a memory limit; sole user of Arrow's reader.
 
-A page of a few bytes can stand for gigabytes, and some files end the process that asks Arrow for
-them. Here both end this process alone. The file is standard input; standard output gets the number
-of columns and then, for each row, its number, a tab and its line of JSON. What is wrong is one JSON
-object on standard error, and exit code 3.
+A page of a few bytes can expand to gigabytes, and some files crash Arrow. Here both end only this
+process. The file is standard input. Standard output gets the number of columns and then, for each
+row, its number, a tab and its line of JSON. An error is one JSON object on standard error, with
+exit code 3.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from typing import Any, BinaryIO, NamedTuple
 from evalstore.documents import LINE_LIMIT, read_row, write_row
 from evalstore.errors import LoadError
 
-MEMORY = 2 << 30  # bytes of address space; the libraries themselves map about 0.6 GB of it
+MEMORY = 2 << 30  # bytes of address space; the libraries alone map about 0.6 GB of it
 REFUSED = 3
 ROWS, GROUPS = "rows", "groups"
-# Bytes that a footer promises of the rows that are decoded at once.
+# Bytes of rows that are decoded at once, by the sizes in the footer.
 _BATCH_SIZE, _BATCH_ROWS = (
     64 << 20,
     1024,
 )
-# Where texts hold JSON, as in tables whose tool had no other way to nest.
+# Columns whose texts are JSON, from tools that cannot write nested columns.
 _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class RowGroup(NamedTuple):
-    """A part of a Parquet file that is read by itself: its first row from 1, size and offset."""
+    """A separately readable part of a Parquet file: its first row (from 1), size and offset."""
 
     number: int
     first_row: int
@@ -53,7 +53,7 @@ class _RowError(Exception):
 
 
 def list_groups(file: Any) -> Iterator[RowGroup]:
-    """Yield the row groups of an open Parquet file, in their order."""
+    """Yield the row groups of an open Parquet file, in order."""
     first = 1
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
@@ -72,7 +72,7 @@ def _find_offset(group: Any) -> int:
 def write_lines(batch: Any, first: int) -> Iterator[tuple[int, str]]:
     """Yield the number and JSON of each row of an Arrow batch.
 
-    What memory cannot hold is halved.
+    A batch that does not fit in memory is split in half.
     """
     if not batch.num_rows:
         return
@@ -117,21 +117,21 @@ def _write_row(row: dict[str, Any]) -> str:
             found[name] = value
     try:
         return _encode(found)
-    except TypeError:  # an exact number
+    except TypeError:  # a decimal number
         return write_row(found).removesuffix("\n")
     except ValueError:
         raise LoadError("a number is infinite, and JSON has no such number") from None
 
 
 def _mark_unscored(evaluation: dict[str, Any]) -> dict[str, Any]:
-    # Late: the room of runs takes longer to load than most tables to read.
+    # Imported late: loading `evalstore.runs` takes longer than reading most tables.
     from evalstore.runs.values import UNKNOWN
 
     return {"score": UNKNOWN, "is_correct": False} | evaluation
 
 
 def _convert_value(value: Any) -> Any:
-    """Return a value as JSON has it: no null or NaN in a struct, bytes as text, times as words."""
+    """Return a value for JSON: no null or NaN in a struct, bytes as text, times in ISO 8601."""
     if isinstance(value, dict):
         converted = ((str(key), _convert_value(item)) for key, item in value.items())
         return {key: item for key, item in converted if item is not None}
@@ -145,7 +145,7 @@ def _convert_value(value: Any) -> Any:
 
 
 def _count_batch_rows(group: Any) -> int:
-    """Return how many rows are decoded at once, by the footer; memory has its own limit."""
+    """Return how many rows to decode at once, by the footer; the memory limit holds anyway."""
     row = int(group.total_byte_size) // max(group.num_rows, 1)
     count: int = min(_BATCH_ROWS, _BATCH_SIZE // max(row, 1))
     return max(1, count)
@@ -170,12 +170,12 @@ def _write_rows(file: Any, start: int, end: int, out: BinaryIO) -> None:
 
 def _open_file(source: BinaryIO) -> Any:
     pq = import_module("pyarrow.parquet")
-    # Read as it is asked for: reading ahead would hold whole row groups.
+    # Read only on demand: reading ahead would keep whole row groups in memory.
     return pq.ParquetFile(source, pre_buffer=False, buffer_size=1 << 16)
 
 
 def _limit_memory() -> None:
-    with suppress(ValueError):  # where the system has set a lower limit, that one holds
+    with suppress(ValueError):  # the system has set a lower limit, which stays
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -203,7 +203,7 @@ def decode_input(words: Sequence[str]) -> int:
                 _write_rows(file, int(ends[0]), int(ends[1]), out)
         out.flush()
     except BrokenPipeError:
-        # Else the interpreter flushes into the pipe once more.
+        # Else the interpreter flushes into the closed pipe again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return REFUSED
     except _RowError as error:

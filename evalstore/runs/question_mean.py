@@ -15,7 +15,7 @@ Outcome = tuple[Fraction | None, Verdict]
 class QuestionMean(NamedTuple):
     """The exact mean score of a question's samples, and the share that pass.
 
-    None without a score.
+    Both are None if no sample has a score.
     """
 
     score: Fraction | None
@@ -23,14 +23,14 @@ class QuestionMean(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of most samples; where half of them fail, it fails."""
+        """The verdict of most samples; if half of them fail, the question fails."""
         if self.score is None or self.pass_share is None:
             return Verdict.UNSCORED
         return Verdict.PASS if self.pass_share > _HALF else Verdict.FAIL
 
 
 def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
-    """Return the mean over the samples that have a score; the others are in no mean."""
+    """Return the mean over the samples that have a score."""
     scored = [(score, verdict) for score, verdict in outcomes if score is not None]
     if not scored:
         return QuestionMean(None, None)

@@ -1,4 +1,4 @@
-"""Reads stored runs as exact values: evalstore's own completely, foreign ones as far as they go."""
+"""Reads stored runs as exact values: evalstore's own completely, others as far as possible."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run, by its own path or its samples'; `LoadError` if it is none.
+    """Read a run by the path of its aggregate JSON or its rows; raises `LoadError` if it is none.
 
-    In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
+    In runs of other tools a score of -1 means unknown, unless the metric's bounds allow -1.
     """
     path = find_aggregate(path)
     place = Place(str(path))
@@ -65,26 +65,26 @@ def read_run(path: Path) -> Run:
 def read_rows(run: Run) -> Iterator[GradedRow]:
     """Yield a run's graded rows in file order.
 
-    Raises `LoadError` at file:line for a line that is none. A row without any output is skipped. In
-    foreign rows a score of -1 means unscored.
+    Raises `LoadError` at file:line for a line that is not a row. Rows without any output are
+    skipped. In rows of other tools a score of -1 means unscored.
     """
     rows = (_read_record(row, place, read_graded_row) for row, place in _iterate_records(run))
     return (row for row in rows if row is not None)
 
 
 def read_bare_rows(run: Run) -> Iterator[BareRow]:
-    """Yield the rows as `read_rows` does, also those whose output is not stored."""
+    """Yield the rows like `read_rows`, including those whose output is not stored."""
     return (_read_record(row, place, read_bare_row) for row, place in _iterate_records(run))
 
 
 def read_lone_rows(path: Path) -> Iterator[BareRow]:
-    """Yield the rows of another tool's file; an unreadable one is unscored, with the reason."""
+    """Yield the rows of a file that no run names; an unreadable one is unscored, with a reason."""
     for number, line in read_lines(path):
         place = Place(str(path), number)
         try:
             yield _read_record(parse_json_object(line, place), place, read_bare_row)
         except LoadError as error:
-            if len(line) > LINE_LIMIT:  # its end cannot be told from the next row
+            if len(line) > LINE_LIMIT:  # where the next row begins is unknown
                 raise
             yield _make_unread_row(number, error)
 
@@ -106,9 +106,9 @@ def _make_unread_row(number: int, error: LoadError) -> BareRow:
 
 
 def read_row_line(data: bytes, place: Place) -> GradedRow | None:
-    """Return the row of one line of a run; None without an output.
+    """Return the row of one line of a run; None if it has no output.
 
-    Raises `LoadError` at its place otherwise.
+    Raises `LoadError` at its place if the line is not a row.
     """
     return _read_record(parse_json_object(data, place), place, read_graded_row)
 
@@ -173,10 +173,10 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
 def _read_embedded_json(
     file: str, holder: Mapping[str, Any], key: str, default: _Stored
 ) -> _Stored:
-    """Return the JSON that a text of `holder` is, of the shape that `default` has."""
+    """Return the JSON in a text of `holder`; it must have the type of `default`."""
     if key not in holder:
         return default
-    # As long as it is: a run of few questions of many names all others in one text.
+    # Without a limit on length: one text may name thousands of questions without an output.
     text = require_text(holder, key).strip()
     found, end = read_leading_value(text, 0, file)
     if end == len(text) and isinstance(found, type(default)):
@@ -185,7 +185,7 @@ def _read_embedded_json(
 
 
 def _read_notes(recorded: Sequence[Any], value: Mapping[str, Any], path: Path) -> tuple[str, ...]:
-    """Return a run's own notes, and what is doubtful about its numbers."""
+    """Return a run's recorded notes, and what is doubtful about its numbers."""
     doubt = find_aggregate_doubt(value)
     return (*map(str, recorded), *([f"{path.name}: {doubt}"] if doubt else []))
 
@@ -198,11 +198,11 @@ def _read_eee_version(value: Mapping[str, Any]) -> str:
 def _result_score(result: Mapping[str, Any]) -> Fraction | None:
     found = result.get("score_details")
     if not isinstance(found, dict):
-        # The schema of 0.0.1 has it as a text.
+        # In the schema of 0.0.1 it is a text.
         return Fraction(found) if isinstance(found, str) and _DECIMAL.fullmatch(found) else None
     if "evalstore_score" in (details := get_mapping(found, "details")):
         exact = parse_exact_score(details["evalstore_score"])
-        # The number is what other programs read of it.
+        # Other programs read the number, so it must agree with the exact score.
         if read_number(found["score"]) != Fraction(repr(write_score(exact))):
             told = format_exact_score(exact) or "none"
             raise ValueError(f"its score {found['score']} contradicts its exact score, {told}")
@@ -224,7 +224,7 @@ def _read_summaries(checks: Mapping[str, Any]) -> dict[str, CheckSummary]:
 
 def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     scored, fail, unscored = (read_count(check[key]) for key in ("scored", "fail", "unscored"))
-    # Runs from before judges were asked do not count errors.
+    # Old runs, from before judges were supported, do not count errors.
     errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
         raise ValueError("its `error_ids` are not strings")

@@ -12,19 +12,19 @@ from typing import Any
 from evalstore.errors import LoadError, Place
 from evalstore.text import make_excerpt
 
-# `Fraction` would also take 1e999999999, and calculate it.
+# `Fraction` would also accept 1e999999999, and compute all its digits.
 _EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?", re.ASCII)
 _COUNT = re.compile("[0-9]{1,18}", re.ASCII)
 _SHAPE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def explain_shape_errors(place: Place, sentence: str) -> AbstractContextManager[None]:
-    """Turn an error of a shape into a `LoadError` that begins with `sentence` and names the key."""
+    """Turn an error about a record's shape into a `LoadError`: `sentence`, then what is wrong."""
     return _ShapeErrors(place, sentence)
 
 
 class _ShapeErrors(AbstractContextManager[None]):
-    """Explains errors; entered for every row, for which a generator takes five times as long."""
+    """The context of `explain_shape_errors`: a class, five times as fast as a generator per row."""
 
     __slots__ = ("_place", "_sentence")
 
@@ -45,7 +45,7 @@ def require_text(holder: Mapping[str, Any], key: str) -> str:
 
 
 def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
-    """Return an optional text, or `default` where it is absent or null."""
+    """Return an optional text, or `default` if it is absent or null."""
     found = holder.get(key)
     if isinstance(found, str):
         return found
@@ -53,14 +53,14 @@ def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
 
 
 def read_count(value: Any) -> int:
-    """Return a count, which is written as a number or as the text of one."""
+    """Return a count, written as a number or as a text."""
     if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
         return int(value)
     raise ValueError(f"'{make_excerpt(str(value), 40)}' is not a count")
 
 
 def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
-    """Return an optional mapping, empty if absent: older versions and others leave parts out."""
+    """Return an optional mapping, empty if absent: old versions and other tools leave parts out."""
     found = holder.get(key) if isinstance(holder, dict) else None
     return found if isinstance(found, dict) else {}
 
@@ -73,7 +73,7 @@ def read_number(score: Any) -> Fraction | None:
 
 
 def parse_exact_score(text: str) -> Fraction | None:
-    """Read an exact score as the writer wrote it."""
+    """Parse an exact score as evalstore writes it, such as `2/3`."""
     if not text:
         return None
     if not _EXACT.fullmatch(text):

@@ -20,20 +20,20 @@ from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.values import CheckSummary, GradedRow, Run, SeriesMean
 from evalstore.text import count_noun, make_excerpt
 
-_NEAR = Fraction(1, 100)  # by which an aggregate may differ from its rows: other tools round
-_BASELINES = ("without_skill", "old_skill")  # what the other configurations are held against
-_SHOWN = 5  # rows that contradict themselves and are named
-_Names = tuple[tuple[str, str | None], ...]  # of a series: by each part in which the outputs differ
+_NEAR = Fraction(1, 100)  # how far an aggregate may differ from its rows: other tools round
+_BASELINES = ("without_skill", "old_skill")  # what other configurations are compared with
+_SHOWN = 5  # the most contradictory rows to name
+_Names = tuple[tuple[str, str | None], ...]  # by part in which outputs differ
 
 
 def open_recorded(
     path: Path, shape: FileFormat, choice: SeriesFilter | None
 ) -> tuple[Run, Iterable[BareRow]]:
-    """Return the run that a file of another tool records, and its rows, which may be read once.
+    """Return the run that another tool's file records, and its rows, which can be read once.
 
-    With a `choice`, the outputs of one series: `RefusedError` where it leaves several. Without, all
-    of them: a question of several series is named with the one that it belongs to, each series has
-    a mean, and the run has none.
+    With a `choice`, only the outputs of one series; raises `RefusedError` if it leaves several.
+    Without one, all outputs: if there are several series, a question's id includes its series, and
+    each series has a mean, but the run has none.
     """
     read: Callable[[], Iterator[OutputEntry]] = partial(shape.require_reader(), path)
     if choice is not None:
@@ -51,14 +51,14 @@ def open_recorded(
 
 
 def _is_absent(entry: OutputEntry) -> bool:
-    """Whether nothing was said of an output that is not there."""
+    """Whether an entry has neither an output nor a grade."""
     return entry.grade is None and isinstance(entry.output, MissingOutput)
 
 
 def _number_samples(
     read: Callable[[], Iterable[OutputEntry]], parts: tuple[str, ...]
 ) -> Iterator[tuple[str, int, OutputEntry]]:
-    """Yield entries with their questions and samples; where the file numbers none, by order."""
+    """Yield entries with their questions and samples; samples without numbers get them in order."""
     seen: Counter[tuple[str, str | None]] = Counter()
     for entry in read():
         names = (getattr(entry.series, part) for part in parts)
@@ -73,7 +73,7 @@ def _number_samples(
 def _make_row(id_: str, sample: int, entry: OutputEntry) -> BareRow:
     grade = entry.grade
     found = None if isinstance(entry.output, MissingOutput) else entry.output
-    # What nothing here grades would make one text two outputs.
+    # Without measures: they grade nothing here, and would make equal texts count as different.
     output = found.output._replace(measures=NO_MEASURES) if found else Output("")
     row = GradedRow(
         id=id_,
@@ -93,7 +93,7 @@ def _make_row(id_: str, sample: int, entry: OutputEntry) -> BareRow:
 
 @dataclass(slots=True)
 class _Tally:
-    """What a file's entries come to: outcomes by series and question, and checks' scores."""
+    """The counts of a file's entries: outcomes by series and question, and scores of checks."""
 
     names: dict[str, dict[str, None]] = field(default_factory=dict)
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class _Tally:
                 self.names.setdefault(part, {})[name] = None
 
     def list_parts(self) -> tuple[str, ...]:
-        """Return the parts in which the outputs differ: epochs are samples."""
+        """Return the parts in which the outputs differ, except epochs, which are samples."""
         return tuple(
             part for part, names in self.names.items() if len(names) > 1 and part != "epoch"
         )
@@ -145,7 +145,7 @@ class _Tally:
             self.contradictions.append(f"{words} {_describe(score)}")
 
     def build_run(self, path: Path, shape: FileFormat, facts: FileFacts) -> Run:
-        """Return the run: without a mean where the outputs are of several series."""
+        """Return the run; it has no mean if the outputs are of several series."""
         means = {id_: compute_question_mean(found) for id_, found in self.outcomes.items()}
         parts = self.list_parts()
         several: dict[_Names, dict[str, Fraction]] = {}
@@ -203,7 +203,7 @@ class _Tally:
             yield shape.score_note
 
     def _find_mean(self, claim: RecordedMean) -> Fraction | None:
-        """Return what the rows give for what an aggregate says: every output counts alike."""
+        """Compute from the rows the mean that the file states; every output counts the same."""
         if claim.check:
             return compute_average(score for _, score in self.checks.get(claim.check, ()))
         wanted: list[Outcome] = []
@@ -216,7 +216,7 @@ class _Tally:
         return compute_average(score for score, _ in wanted)
 
     def _name_model(self, facts: FileFacts) -> str:
-        """Return the model of all outputs; empty where they are of several."""
+        """Return the model of all outputs; empty if there are several."""
         models = self.names.get("model", {})
         if not models:
             return facts.model
@@ -226,7 +226,7 @@ class _Tally:
 def _list_series(several: Mapping[_Names, Mapping[str, Fraction]]) -> Iterator[SeriesMean]:
     """Yield the mean of each series, and its difference from the baseline.
 
-    Without a baseline it is the difference from the first series of the file.
+    If no series has a baseline's name, the first series of the file is the baseline.
     """
     titles = {"/".join(name for _, name in names if name): names for names in several}
     base = next((title for title in _BASELINES if title in titles), next(iter(titles), ""))

@@ -1,4 +1,4 @@
-"""Opens a file that has scores as a record: a run, rows without one, another tool's results."""
+"""Opens any file with scores as a record: a run, rows without a run, or another tool's results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from evalstore.runs.values import GradedRow, Run
 
 
 def open_record(path: Path, choice: SeriesFilter | None) -> tuple[Run, Iterable[BareRow]]:
-    """Return a record with its rows; of rows that no run names, a run that says nothing else.
+    """Return a record and its rows; rows that no run names get a run with nothing but their mean.
 
-    With a `choice` the outputs are of one series, without one of all. Raises `LoadError` for
+    With a `choice` the outputs are of one series, without one of all series. Raises `LoadError` for
     outputs without scores.
     """
     path = find_aggregate(path) if path.is_dir() else path
@@ -54,7 +54,7 @@ def read_record(path: Path) -> Run:
 
 
 def read_graded_run(path: Path) -> Run:
-    """Return the run at a path; `LoadError` says what another tool's file is, and what takes it."""
+    """Return the run at a path; for other tools' files, `LoadError` says which commands take it."""
     shape = None if path.is_dir() else _find_shape(path)
     if shape is not None and shape.tool not in {"", EVERY_EVAL_EVER}:
         raise LoadError(
@@ -73,19 +73,19 @@ def read_record_rows(run: Run) -> Iterator[GradedRow]:
 
 
 def can_be_graded(path: Path) -> bool:
-    """Whether a file holds the outputs themselves, which can be graded again."""
+    """Whether a file has the outputs themselves, so that they can be graded again."""
     shape = _find_shape(path)
     if shape is None or not shape.has_outputs:
         return False
     if shape.tool != EVERY_EVAL_EVER:
         return True
-    with suppress(LoadError):  # whoever grades it says what is wrong with it
+    with suppress(LoadError):  # grading it will say what is wrong
         return all(one.is_stored for one in islice(open_record(path, None)[1], 1))
     return True
 
 
 def has_verdicts(path: Path) -> bool:
-    """Whether a file carries scores that can be compared as they were recorded."""
+    """Whether a file has recorded scores that can be compared."""
     shape = _find_shape(path)
     return shape is not None and shape.has_verdicts
 
@@ -109,9 +109,9 @@ def _has_aggregate(path: Path) -> bool:
 
 
 def _refuse_unread(path: Path, shape: FileFormat) -> None:
-    """Raise `LoadError` for a file whose first row is only nearly of its format.
+    """Raise `LoadError` if the first row of a file does not really have its format.
 
-    Such is a case without an output.
+    An example is a test case without an output.
     """
     entries = iter(shape.require_reader()(path))
     first = next(entries, None)
@@ -126,7 +126,7 @@ def _refuse_unread(path: Path, shape: FileFormat) -> None:
 
 
 def _make_bare_run(path: Path) -> Run:
-    """Return the run of rows without an aggregate, of which only the questions' mean is known."""
+    """Return a run for rows without an aggregate: only the mean of the questions is known."""
     outcomes: dict[str, list[Outcome]] = {}
     for one in read_lone_rows(path):
         outcomes.setdefault(one.row.id, []).append((one.row.score, one.row.verdict))

@@ -1,6 +1,6 @@
-"""Opens outputs and runs behind a user's URL, as temporary copies; sole user of fsspec.
+"""Opens outputs and runs at a user's URL, as temporary copies; sole user of fsspec.
 
-Whoever answers there is a stranger: bytes and seconds are bounded.
+The server is not trusted, so bytes and seconds are limited.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError, Usa
 from evalstore.files import BLOCK
 from evalstore.text import hide_url_secrets, make_excerpt
 
-# Protocols that name a file by itself: others of fsspec read further addresses from a file's
+# Protocols whose URL names one file. Other protocols of fsspec read more addresses from a file's
 # content, or run code.
 PROTOCOLS = ("s3", "gs", "gcs", "az", "abfs", "hf", "http", "https", "memory")
 _HTTP = ("http://", "https://")
 _COPY = "copy the file yourself and name the copy"
-_MOST_WAITING = 8  # pieces that have come and are not yet written
+_MOST_WAITING = 8  # received pieces that are not written yet
 _BLANK = re.compile(r"[\s\x00-\x20\x7f]")
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
 # Wraps the iteration over the pieces of a file (a progress bar).
@@ -40,7 +40,7 @@ Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
 class UrlBudget(NamedTuple):
-    """What the file behind a URL may take: bytes, seconds, and seconds in which no byte comes."""
+    """The limits for a file at a URL: bytes, seconds, and seconds in which no byte arrives."""
 
     size: int = 4 << 30
     seconds: float = 900
@@ -48,7 +48,7 @@ class UrlBudget(NamedTuple):
 
 
 class _CopyFolder:
-    """A temporary folder, removed with the last path into it, and how files are copied there."""
+    """A temporary folder for copies, removed when no path into it is left; and its limits."""
 
     def __init__(self, budget: UrlBudget, watch: Watch) -> None:
         self.path = Path(mkdtemp(prefix="evalstore-"))
@@ -57,11 +57,11 @@ class _CopyFolder:
 
 
 class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on this system
-    """A file behind a URL, copied into a temporary folder when it is first opened.
+    """A file at a URL, copied into a temporary folder when it is first opened.
 
-    It is shown, and recorded, as its URL without what is secret there: a password, and a query that
-    may be signed. A name beside it (`with_name`) is a file in the same remote folder; a folder
-    before it changes nothing.
+    It is shown and recorded as its URL without secrets: a password, and a query, which may be
+    signed. `with_name` is another file in the same remote folder; joining it to a folder
+    (`folder / file`) changes nothing, as for an absolute path.
     """
 
     _url: str
@@ -69,11 +69,11 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
     @classmethod
     def from_url(cls, url: str, folder: _CopyFolder) -> RemoteFile:
-        """Return the file behind a URL, not asked for yet.
+        """Return the file at a URL, without requesting it yet.
 
-        `UsageError` for what is not a file's URL.
+        Raises `UsageError` if it is not a file's URL.
         """
-        # A blank would end the URL where it is shown, and urllib quotes the rest in its error.
+        # A space would end the URL where it is shown, and urllib quotes the rest in its error.
         url = _BLANK.sub(lambda blank: quote(blank[0]), url) if url.startswith(_HTTP) else url
         match = _URL.fullmatch(_strip_query(url))
         if match is None or match[1] not in PROTOCOLS or "::" in url or match[2].endswith("/"):
@@ -104,7 +104,7 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
 
 
 def _strip_query(url: str) -> str:
-    """Return a URL without query and fragment, which are no part of a file's name."""
+    """Return a URL without query and fragment, which are not part of a file's name."""
     return re.split("[?#]", url, maxsplit=1)[0] if url.startswith(_HTTP) else url
 
 
@@ -116,9 +116,9 @@ def locate_file(name: Path | str, budget: UrlBudget | None = None, watch: Watch 
 
 
 def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
-    """Copy what a URL names.
+    """Copy the file at a URL.
 
-    `FileNotFoundError` where nothing is there, `LoadError` where it cannot be read.
+    Raises `FileNotFoundError` if nothing is there, `LoadError` if it cannot be read.
     """
     unfinished = target.with_name(f".{target.name}")
     try:
@@ -132,16 +132,16 @@ def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
                 "a URL needs fsspec, which is not installed", hint=suggest_install("remote")
             ) from None
         raise _build_error(url, error) from None
-    # Each file system has errors of its own, which no class has in common.
+    # The errors of different file systems have no common class.
     except Exception as error:  # noqa: BLE001
         raise _build_error(url, error) from None
     unfinished.rename(target)
 
 
 def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
-    """Yield the bytes behind a URL; `LoadError` if too many, too late, or cut off."""
-    # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when
-    # the time is over.
+    """Yield the bytes at a URL; raises `LoadError` if too many, too late, or cut off."""
+    # A file system may block, so it runs in a separate thread, which is abandoned when the time is
+    # over.
     pieces, is_over = queue.Queue[bytes | Exception](_MOST_WAITING), threading.Event()
     threading.Thread(target=_send_pieces, args=(url, budget, pieces, is_over), daemon=True).start()
     size, end, place = 0, time.monotonic() + budget.seconds, Place(hide_url_secrets(url))
@@ -180,7 +180,7 @@ def _send_pieces(
 ) -> None:
     """Put a URL's bytes into a queue, then empty bytes, or the error.
 
-    Ends soon when all `is_over`.
+    Ends soon after `is_over` is set.
     """
 
     def put(piece: bytes | Exception) -> bool:
@@ -194,7 +194,7 @@ def _send_pieces(
         with closing(_open_pieces(url, budget)) as source:
             if all(map(put, source)):
                 put(b"")
-    # What it is says the thread that waits.
+    # The waiting thread raises it.
     except Exception as error:  # noqa: BLE001
         put(error)
 

@@ -1,4 +1,4 @@
-"""Opens files of outputs and rows as JSON Lines, whatever their suffix says: a table of formats."""
+"""Reads files of outputs and rows as JSON Lines, by a table of formats by suffix."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from evalstore.text import make_excerpt
 class RowFormat(NamedTuple):
     """A file format of rows, known by its suffix.
 
-    `read_lines` yields (number, line without its break) for each row, or for those of a span, of
-    which `cut` makes some of about so many bytes; `write` (None: lines are the format) writes
-    lines into an open file; `require` raises `RefusedError` where the library for it is missing.
+    `read_lines` yields (number, line without its break) for each row, or for those of a span. `cut`
+    makes spans of about a given number of bytes. `write` (None: lines are the format itself) writes
+    lines into an open file. `require` raises `RefusedError` if the library for it is missing.
     """
 
     suffix: str
@@ -37,7 +37,7 @@ def _read_text_lines(path: Path, span: OutputSpan | None) -> Iterator[tuple[int,
         number, left = (span.first_line - 1, span.end - span.start) if span else (0, sys.maxsize)
         if span:
             file.seek(span.start)
-        # A limit, because the whole of a file without line breaks would be one line.
+        # A limit, because a file without line breaks is one line.
         while left > 0 and (line := file.readline(LINE_LIMIT + 2)):
             number += 1
             left -= len(line)
@@ -57,7 +57,7 @@ ROW_FORMATS = {format_.suffix: format_ for format_ in (JSON_LINES, PARQUET)}
 
 
 def find_row_format(path: Path) -> RowFormat:
-    """Return the format of a file by its suffix: JSON Lines for any that no other has."""
+    """Return the format of a file by its suffix: JSON Lines if no other format matches."""
     return ROW_FORMATS.get(path.suffix, JSON_LINES)
 
 
@@ -72,7 +72,7 @@ def get_row_format(name: str) -> RowFormat:
 def read_lines(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (number, line without its break) of rows that are not blank; `LoadError` at its place.
 
-    With a `span` only its rows, which are numbered as in the whole file.
+    With a `span`, yield only its rows, numbered as in the whole file.
     """
     return find_row_format(path).read_lines(path, span)
 
@@ -83,7 +83,7 @@ def cut_rows(path: Path, size: int) -> CutFile:
 
 
 def is_text_format(path: Path) -> bool:
-    """Whether the bytes of a file are its lines."""
+    """Whether a file's format is lines of text, by its suffix."""
     return find_row_format(path) is JSON_LINES
 
 

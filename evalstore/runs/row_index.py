@@ -1,4 +1,4 @@
-"""Finds the row of each question in a run, by a temporary database of their places in the file."""
+"""Finds the row of each question in a run, with a temporary database of the rows' places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LIST_FROM = (
     "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER "
     "BY number"
 )
-# Of questions with samples each at its first row.
+# Each question once, at the place of its first sample.
 _LIST_FIRST = (
     "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) "
     "ORDER BY number"
@@ -41,7 +41,7 @@ _NO_OUTPUT_HINT = "put it back, or take out all: the two are then compared as th
 
 
 class _RowKey(NamedTuple):
-    """What the index holds of a row: its question, the number of its sample, and its rubric."""
+    """What the index keeps about a row: its question, its sample number, and its rubric."""
 
     id: str
     sample: int
@@ -58,9 +58,9 @@ class _RowPlace(NamedTuple):
 class RowIndex(Mapping[str, GradedRow]):
     """A run's graded rows by question, in file order.
 
-    Each is read on request, its samples as one row. Only one row is in memory: where the others
-    stand is noted in a temporary file, which has no name. Raises `LoadError` at file:line for a
-    line that is not a row, and `RefusedError` where a sample of a question stands twice.
+    Each is read on request, with all samples of a question as one row. Only one row is in memory;
+    the places of the others are in an unnamed temporary file. Raises `LoadError` at file:line for a
+    line that is not a row, and `RefusedError` if a sample of a question occurs twice.
     """
 
     def __init__(self, run: Run) -> None:
@@ -71,12 +71,12 @@ class RowIndex(Mapping[str, GradedRow]):
         weakref.finalize(self, self._file.close)
         self._database = sqlite3.connect("", isolation_level=None)
         weakref.finalize(self, self._database.close)
-        # A temporary index needs no crash safety.
+        # A temporary index need not survive a crash.
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute(_CREATE)
         self._has_samples = False
         self._last: tuple[str, GradedRow] | None = None
-        # Rows are mostly asked for in their order: the one that comes next is tried first.
+        # Rows are mostly requested in order, so the next one is tried first.
         self._following: Iterator[tuple[bytes, int, int]] = iter(())
         self._latest: tuple[bytes, int, int] | None = None
         try:
@@ -108,7 +108,7 @@ class RowIndex(Mapping[str, GradedRow]):
     def find_rubric(self, id_: str) -> str:
         """Return the reference of the rubric that graded a question, without reading its row.
 
-        "" if none.
+        The result is "" if there is none.
         """
         return _decode(self._database.execute(_RUBRIC_OF, (_encode(id_),)).fetchone()[0])
 
@@ -142,7 +142,7 @@ class RowIndex(Mapping[str, GradedRow]):
 
     def _iterate_keys(self) -> Iterator[tuple[_RowKey, _RowPlace]]:
         offset = line = 0
-        # A limit, because the whole of a file without line breaks would be one line.
+        # A limit, because a file without line breaks is one line.
         while data := self._file.readline(LINE_LIMIT + 2):
             line += 1
             if not data.isspace():
@@ -164,7 +164,7 @@ class RowIndex(Mapping[str, GradedRow]):
 
 
 def _encode(text: str) -> bytes:
-    # JSON can hold halves of a character, which no text of a database can.
+    # JSON can contain half a surrogate pair, which SQLite cannot store as text.
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -173,7 +173,7 @@ def _decode(data: bytes) -> str:
 
 
 def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
-    """Return the error for a sample of a question that a file has twice."""
+    """Return the error for a file that has one sample of a question twice."""
     return RefusedError(
         f"{path} contains the question {id_} twice",
         hint="number several answers to one question and score them as samples",
@@ -188,7 +188,7 @@ def _find_key(data: bytes, place: Place) -> _RowKey | None:
 
 
 def _decode_line(data: bytes, place: Place) -> Mapping[str, Any]:
-    """Decode a line at full speed: its row is read strictly when it is asked for."""
+    """Decode a line quickly, without strict checks: these follow when its row is requested."""
     try:
         value = json.loads(data.decode()) if len(data) <= LINE_LIMIT else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Opens the files of a run, under the names that a store keeps of them."""
+"""Finds and opens the files of a run: its aggregate and its rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evalstore.runs.spans import OutputSpan
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
-_LOOKED_AT, _SHOWN = 200, 3  # aggregates in one folder: those that are read, and named
+_LOOKED_AT, _SHOWN = 200, 3  # the most aggregates of a folder that are read, and named
 _PLAIN = re.compile(rf"[^/\\\x00]+(?:{'|'.join(map(re.escape, ROW_FORMATS))})")
 
 
@@ -45,9 +45,9 @@ def read_aggregate(path: Path) -> dict[str, Any]:
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     """Return the file with an aggregate's rows, in the same folder; `path` if they are embedded.
 
-    evalstore's own aggregates name their file; those of others name a path elsewhere, of which the
-    last part counts. Raises `LoadError` for a link: the user named the aggregate, and not what a
-    link beside it leads to.
+    evalstore's own aggregates name their file; those of other tools name a path elsewhere, of which
+    only the last part is used. Raises `LoadError` for a link: the user named the aggregate, not the
+    target of a link beside it.
     """
     found = _locate_row_file(record, path)
     if found != path and found.is_symlink():
@@ -73,7 +73,7 @@ def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
 
 
 def require_rows_file(aggregate: Path, rows: Path) -> Path:
-    """Return the file with the rows of an aggregate; `LoadError` where it is not there."""
+    """Return the file with an aggregate's rows; raises `LoadError` if it does not exist."""
     if not is_existing_file(rows):
         raise LoadError(
             "the rows of this run are not next to it",
@@ -84,10 +84,10 @@ def require_rows_file(aggregate: Path, rows: Path) -> Path:
 
 
 def find_aggregate(path: Path) -> Path:
-    """Return the aggregate of a run that is named by its samples or its folder; other paths as is.
+    """Return the aggregate of a run named by its rows or its folder; other paths as they are.
 
-    It lies beside the samples, and names them; `LoadError` where none does, or where a folder has
-    no run, or several.
+    It is in the folder of the rows, and names them. Raises `LoadError` if there is none, or if a
+    folder has no run or several.
     """
     if path.is_dir():
         return _find_only_run(path)
@@ -139,7 +139,7 @@ def _list_runs(folder: Path) -> Iterator[Path]:
 
 
 def is_existing_file(path: Path) -> bool:
-    """Whether `path` is a file; False also for a name that the system does not allow."""
+    """Whether `path` is a file; False for a name that the system does not allow."""
     with suppress(OSError):
         return path.is_file()
     return False
@@ -172,7 +172,7 @@ def read_json_objects(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank.
 
-    Anything else is a `LoadError` at file:line.
+    Raises `LoadError` at file:line for a line that is not a JSON object.
     """
     file = str(path)
     lines = read_lines(path, span)
@@ -180,7 +180,7 @@ def read_json_objects(
 
 
 def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:
-    """Return the object that a line is; anything else is a `LoadError` at its place."""
+    """Parse a line as a JSON object; raises `LoadError` at its place if it is not one."""
     value = read_row(line, place.file, place.line or 0)
     if not isinstance(value, dict):
         raise LoadError("a line is one JSON object", place=place)

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from evalstore.text import is_device_name
 
 RUNS_FOLDER = "runs"
-# The paths below the store that such a file may have.
+# The paths below the store that a run's file may have.
 STORED_PATH = re.compile(
     rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII
 )
@@ -26,13 +26,13 @@ def encode_name(name: str) -> str:
 
 
 def encode_whole_name(name: str) -> str:
-    """Return `name` with its stem percent-encoded: names that differ in case stay apart."""
+    """Return `name` with its stem percent-encoded, so that names differing in case stay apart."""
     stem = strip_run_ending(name)
     return _percent_encode(stem) + name[len(stem) :]
 
 
 def strip_run_ending(name: str) -> str:
-    """Return a file's run: its name without `.json`/`.jsonl` and without `_samples`."""
+    """Return the run's name: the file's without `.json`/`.jsonl` and without `_samples`."""
     return _ENDING.sub("", name)
 
 
@@ -46,14 +46,14 @@ def _percent_encode(text: str) -> str:
 
 
 def is_run_path(text: str) -> bool:
-    """Whether a text is the path of a run's file, wherever that is: no reference ends so."""
+    """Whether a text looks like the path of a run's file: no reference has such an ending."""
     return _ENDING.search(text) is not None
 
 
 def find_stored_path(text: str, root: Path) -> str | None:
-    """Return the path below a store of the run that a path names; None for what is no such path.
+    """Return the path below a store of the run that a path names, or None.
 
-    The path is one below the store, else from the current folder, or absolute.
+    The path may be relative to the store or to the current folder, or absolute.
     """
     if STORED_PATH.fullmatch(path := normpath(text)):
         return path

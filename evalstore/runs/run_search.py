@@ -18,7 +18,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", re.ASCII)
 
 
 def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
-    """Yield each run below a folder by its aggregate, or why it is unreadable, in path order."""
+    """Yield the path of each aggregate below a folder with its run or its error, in path order."""
     unlisted: list[OSError] = []
     for path in sorted(_iterate_json_files(folder, unlisted.append)):
         try:
@@ -37,7 +37,7 @@ def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
 
 
 def find_run_time(run: Run) -> datetime | None:
-    """Return when a run was made, in UTC: seconds since 1970, or ISO 8601; else None."""
+    """Return when a run was made, in UTC, from seconds since 1970 or ISO 8601; else None."""
     try:
         if _SECONDS.fullmatch(run.at):
             return datetime.fromtimestamp(float(run.at), UTC)
@@ -56,7 +56,7 @@ def _iterate_json_files(folder: Path, on_error: Callable[[OSError], None]) -> It
 
 
 def _may_be_run(path: Path) -> bool:
-    """Whether a file that cannot be read as a run looks like one, or cannot be read at all."""
+    """Whether a file that is not a readable run looks like one, or cannot be read at all."""
     try:
         return "evaluation_results" in read_aggregate(path)
     except EvalstoreError:

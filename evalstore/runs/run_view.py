@@ -1,4 +1,4 @@
-"""Reads a run to look at it: the outputs that are asked for, the worst first; keeps no others."""
+"""Reads a run for display: keeps only the requested outputs, the worst first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RANKS = {Verdict.FAIL: 0, Verdict.UNSCORED: 1, Verdict.PASS: 2}
 class RowChoice:
     """Which outputs of a run: those that did not pass, of one question, or of one check.
 
-    With `check` an output passes where that check does.
+    With `check`, an output passes if that check passes.
     """
 
     failed: bool = False
@@ -34,15 +34,15 @@ class RowChoice:
     check: str | None = None
 
     def list_checks(self, row: GradedRow) -> tuple[CheckResult, ...]:
-        """Return the checks of a row that are asked for."""
+        """Return the requested checks of a row."""
         return tuple(check for check in row.checks if self.check in {None, check.id})
 
     def find_verdict(self, row: GradedRow) -> Verdict:
-        """Return the verdict that counts: that of the check asked for, else that of the row."""
+        """Return the verdict of the requested check, or of the row if none is requested."""
         return row.verdict if self.check is None else self.list_checks(row)[0].verdict
 
     def has_row(self, row: GradedRow) -> bool:
-        """Whether a row is asked for."""
+        """Whether a row is requested."""
         if self.question not in {None, row.id} or (
             self.check is not None and not self.list_checks(row)
         ):
@@ -52,11 +52,11 @@ class RowChoice:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run and the outputs that were asked for: `found` of `total`, of which `rows` are kept.
+    """A run and the requested outputs: `found` of `total`; `rows` are those that were kept.
 
-    A question with samples has a row for each. Rows that fail stand first, then those without a
-    score, each from the lowest score up; equal ones in the order of the run. `histogram` counts the
-    scores that were asked for in tenths, 1 among those of the last.
+    A question with samples has a row for each. Rows that fail come first, then those without a
+    score, then the rest, from the lowest score up; equal ones in the order of the run. `histogram`
+    counts the scores of the requested outputs in ten equal bins; the last includes 1.
     """
 
     run: Run
@@ -69,7 +69,7 @@ class RunView:
 
 @dataclass(slots=True)
 class RunReader:
-    """Reads once and counts the outputs of a run that `choice` has, in the order of the file.
+    """Reads the outputs of a run that match `choice`, once and in file order, and counts them.
 
     `found` and `total` are those so far: after an output was read, `total` is its number in the
     run, and `stored` how many of the run's outputs are in its record, and not their scores alone.
@@ -90,7 +90,7 @@ class RunReader:
 
     def __iter__(self) -> Iterator[GradedRow]:
         questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
-        # Another tool may have kept what it said of each check, and not the output.
+        # Another tool may have recorded the results of checks without the output.
         rows = (one for one in self._rows if one.is_stored or _has_grade(one.row))
         for self.total, one in enumerate(rows, 1):
             row = one.row
@@ -113,35 +113,35 @@ class RunReader:
             self.run = replace(self.run, notes=(*self.run.notes, self.contradiction))
 
     def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:
-        """Return what rows are sorted by, the worst first."""
+        """Return the key that sorts rows, the worst first."""
         rank = _RANKS[self.choice.find_verdict(row)]
         return rank, _find_score(row, self.choice) or Fraction(0)
 
     def build_view(self, rows: tuple[GradedRow, ...]) -> RunView:
-        """Return the run with those of the outputs that were kept, after all were read."""
+        """Return the view with the kept rows, after all outputs were read."""
         return RunView(self.run, self.choice, rows, self.found, self.total, tuple(self._histogram))
 
 
 def read_chosen_rows(
     path: Path, choice: RowChoice, series: SeriesFilter | None = None
 ) -> RunReader:
-    """Open a run, which is any file that carries scores, to read the outputs that `choice` has.
+    """Open a run, or any file with scores, to read the outputs that match `choice`.
 
-    Of results of another tool, `series` are those that are wanted.
+    `series` chooses the series in results of another tool.
     """
     run, rows = open_record(path, series)
     return RunReader(run, choice, rows, AggregateReview(run))
 
 
 def read_kept_rows(view: RunView) -> RunReader:
-    """Return a reader of a view's kept outputs, which in the end has counted all."""
+    """Return a reader of a view's outputs; at the end it has the counts of the whole view."""
     rows = (BareRow(row, is_stored=True, output_digest="") for row in view.rows)
     kept = len(view.rows)
     return RunReader(view.run, view.choice, rows, found=view.found - kept, total=view.total - kept)
 
 
 def keep_worst(reader: RunReader, limit: int | None) -> RunView:
-    """Read all outputs, and keep the `limit` worst of them (None: all)."""
+    """Read all outputs, and keep the `limit` worst (None: all)."""
     kept: list[tuple[tuple[int, Fraction, int], GradedRow]] = []
     for row in reader:
         insort(kept, ((*reader.rank_row(row), reader.found), row), key=lambda one: one[0])
@@ -150,15 +150,15 @@ def keep_worst(reader: RunReader, limit: int | None) -> RunView:
 
 
 def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunView:
-    """Open a run, and keep the `limit` worst of its outputs that `choice` has (None: all)."""
+    """Open a run, and keep the `limit` worst outputs that match `choice` (None: all)."""
     return keep_worst(read_chosen_rows(path, choice), limit)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCorrection:
-    """A check's pass rate without its judge's errors, on `good` and `bad` labelled rows.
+    """A check's pass rate, corrected for its judge's errors on `good` and `bad` labelled rows.
 
-    `corrected` is None where it cannot be had; `problem` says why.
+    `corrected` is None if it cannot be computed; `problem` says why.
     """
 
     rubric: str
@@ -172,9 +172,9 @@ class CheckCorrection:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRun:
-    """A run just written, with its worst outputs: at most three that did not pass, of `failed`.
+    """A run just written, with its worst outputs: at most three of the `failed` that did not pass.
 
-    `corrections` are those of its judged checks, where they were asked for.
+    `corrections` are those of its judged checks, if requested.
     """
 
     run: Run
@@ -184,13 +184,13 @@ class WrittenRun:
 
 
 def find_worst(run: Run) -> WrittenRun:
-    """Read from the samples of a run what went worst."""
+    """Read a run's rows, and return the run with its worst outputs."""
     view = view_run(run.path, RowChoice(failed=True), limit=3)
     return WrittenRun(run, view.rows, view.found)
 
 
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the questions without an output, with the reason, as far as they are asked for."""
+    """Yield the requested questions that have no output, each with the reason."""
     if view.choice.check is not None:
         return
     for id_, reason in view.run.missing_outputs.items():

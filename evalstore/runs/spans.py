@@ -15,10 +15,9 @@ WHOLE_FILE, BYTE_RANGE = "file", "bytes"
 
 
 class OutputSpan(NamedTuple):
-    """A stretch of a file, from `start` to `end` in its unit, and the SHA-256 of its bytes.
+    """A part of a file, from `start` to `end` in bytes, and the SHA-256 of its bytes.
 
-    `first_line` is the number of its first line, from 1, by which messages name the lines of the
-    file.
+    `first_line` is the number of its first line in the file, from 1, which messages need.
     """
 
     unit: str
@@ -29,7 +28,7 @@ class OutputSpan(NamedTuple):
 
 
 class CutFile(NamedTuple):
-    """A file of outputs in spans that follow one another: its size in bytes and its SHA-256."""
+    """A file of outputs, cut into consecutive spans; with its size in bytes and its SHA-256."""
 
     size: int
     sha256: str
@@ -37,15 +36,15 @@ class CutFile(NamedTuple):
 
 
 def keep_whole(path: Path) -> CutFile:
-    """Return a file as one span: of a format whose outputs are not on lines of their own."""
+    """Return a file as one span, for a format whose outputs are not on separate lines."""
     cut = cut_at(path, [(0, 1)])
     return cut._replace(spans=(cut.spans[0]._replace(unit=WHOLE_FILE),))
 
 
 def cut_lines(path: Path, size: int) -> CutFile:
-    """Cut a file behind the first line end at least `size` bytes after the cut before.
+    """Cut a file at the first line end at least `size` bytes after the previous cut.
 
-    A line longer than `size` is a span of its own; an empty file is one empty span.
+    A line longer than `size` is never cut; an empty file is one empty span.
     """
     starts, line, position = [(0, 1)], 1, 0
     with open_user_file(path) as file:
@@ -63,7 +62,7 @@ def cut_lines(path: Path, size: int) -> CutFile:
 
 
 def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
-    """Cut a file at offsets, the first of them 0, each with the number of the line there."""
+    """Cut a file at offsets, the first of which is 0, each with its line number."""
     whole, spans = hashlib.sha256(), list[OutputSpan]()
     with open_user_file(path) as file:
         size = file.seek(0, SEEK_END)
@@ -81,8 +80,8 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
 def compute_span_sha256(path: Path, span: OutputSpan) -> str:
     """Return the SHA-256 of a span's bytes now.
 
-    A span of the whole file goes to its end; where the file has become shorter, only the rest
-    counts.
+    If the span is the whole file, the file is read to its end. If the file has become shorter, only
+    the remaining bytes are used.
     """
     found = hashlib.sha256()
     with open_user_file(path) as file:

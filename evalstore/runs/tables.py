@@ -1,4 +1,4 @@
-"""Builds tables: of a run for pandas and Arrow, one row an output, null where there is no score."""
+"""Builds tables of a run for pandas and Arrow: one row for each output, null without a score."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 def build_columns(run: Run) -> dict[str, list[Any]]:
-    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, two a check.
+    """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, two per check.
 
-    `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the
-    order of the run; a check that did not grade a row has None there.
+    `check.<id>` is a check's score, `reason.<id>` its reason, such as a judge's words. Rows are in
+    the order of the run; a check that did not grade a row has None there.
     """
     rows = list(read_rows(run))
     columns: dict[str, list[Any]] = {
@@ -45,7 +45,7 @@ def build_columns(run: Run) -> dict[str, list[Any]]:
 def build_frame(run: Run) -> Any:
     """Return a pandas `DataFrame` of nullable columns.
 
-    Raises `RefusedError` where pandas is not installed.
+    Raises `RefusedError` if pandas is not installed.
     """
     pd = _import_library("pandas")
     types = {"score": "Float64", "passed": "boolean", "sample": "Int64"}

@@ -21,11 +21,11 @@ from evalstore.text import make_excerpt
 
 _SHOWN_CHECKS = 3  # in notes; the run's table has all checks
 _SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
-_LINE = re.compile(r"(?<=\bline )\d+")  # of the question, within a reason
+_LINE = re.compile(r"(?<=\bline )\d+")  # the line number of a question in a reason
 
 
 class QuestionTotals(NamedTuple):
-    """The exact means over questions; `unscored` counts those of which no sample has a score."""
+    """The exact means over questions; `unscored` counts questions without a scored sample."""
 
     scores: ExactMean
     passes: ExactMean
@@ -34,18 +34,18 @@ class QuestionTotals(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionSums:
-    """The outcomes of the questions, each counted by number: runs have few different ones."""
+    """The outcomes of the questions; each different outcome has a number, as runs have few."""
 
-    # By position of the question the number of its first outcome, from 1; 0 for none.
+    # By position of the question: the number of its first outcome, from 1; 0 for none.
     _first: array[int] = field(default_factory=lambda: array("I"))
     _numbers: IdentityCache[int] = field(init=False)
     _known: dict[Outcome, int] = field(default_factory=dict)
     _outcomes: list[Outcome] = field(default_factory=list)
-    _counts: list[int] = field(default_factory=list)  # of questions with each outcome alone
+    _counts: list[int] = field(default_factory=list)  # of questions with only this outcome
     _several: dict[int, list[Outcome]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Scores are known by their identity first, for exact fractions hash slowly.
+        # Look scores up by identity first, because exact fractions hash slowly.
         self._numbers = IdentityCache(self._number_outcome)
 
     def add(self, number: int, outcome: Outcome) -> None:
@@ -85,7 +85,7 @@ class QuestionSums:
 
 
 class CountedRow(Protocol):
-    """What is counted of a row: its grade, its rubric, and its question's id for notes."""
+    """The parts of a row that are counted: its grade, its rubric, and its id for notes."""
 
     @property
     def id(self) -> str: ...  # noqa: D102  # as `GradedRow` has it
@@ -109,18 +109,18 @@ class AnswerTally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     errors: int = 0
     troubles: int = 0  # errors, except for missing replies, which the judges report themselves
-    trouble: str = ""  # the first, and the question of its output
+    trouble: str = ""  # the first trouble; the next field is its question
     troubled_id: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
-    partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
-    hollow: int = 0  # with a score, although one had nothing to grade, and none failed
-    left_out: int = 0  # without one, where the output has a score by its other checks
-    # What was missing, with the first reason.
+    partial: int = 0  # scored, but an inner check of a composite could not be graded
+    hollow: int = 0  # scored, but an inner check had nothing to grade, and none was an error
+    left_out: int = 0  # unscored, but the output has a score from its other checks
+    # The missing settings, each with the first reason.
     unmet: dict[MissingSetting, str] = field(default_factory=dict)
     unmet_count: int = 0
 
     def add(self, check: CheckResult, times: int) -> None:
-        """Count so many equal results of a check."""
+        """Count a result of a check that occurred `times` times."""
         self.verdicts[check.verdict] += times
         if check.score is not None:
             self.mean.add(check.score, times)
@@ -130,12 +130,12 @@ class AnswerTally:
             self.unmet_count += times
 
     def note_error(self, check: CheckResult, id_: str) -> None:
-        """Note that the check could not grade the output of question `id_`, or not as a whole."""
+        """Note that the check could not grade the output of question `id_`, or only in part."""
         self.errors += check.score is None
         self.partial += check.score is not None
         self.error_ids[id_] = None
-        # Missing replies are noted once by the session, and a broken question as an output without
-        # a score.
+        # Not noted here: missing replies, which the session notes once, and a broken question,
+        # which is noted as an output without a score.
         if NO_REPLY.problem not in check.reason and not check.reason.startswith(QUESTION_BROKEN):
             self.troubles += 1
             if not self.trouble:
@@ -158,15 +158,15 @@ class AnswerTally:
 
     @property
     def is_unmet(self) -> bool:
-        """Whether it could grade nothing at all for want of a setting."""
+        """Whether it could grade nothing at all because a setting is missing."""
         return 0 < self.unmet_count == self.mean.count + self.errors
 
 
 @dataclass(slots=True)
 class UnscoredOutputs:
-    """How many outputs have no score for one reason, in the first one's words.
+    """How many outputs have no score for one reason, worded as for the first of them.
 
-    `first` are the first of their questions.
+    `first` are the first few questions.
     """
 
     reason: str
@@ -176,7 +176,7 @@ class UnscoredOutputs:
 
 @dataclass(slots=True)
 class EqualResults:
-    """The results that several outputs share, by the id of their rubric, and how many."""
+    """Results that several outputs of one rubric share, and the number of these outputs."""
 
     rubric: str
     checks: tuple[CheckResult, ...]
@@ -187,7 +187,7 @@ class EqualResults:
 
 @dataclass(slots=True)
 class RunTally:
-    """All sums of a run so far; the samples of a question count as one, by their exact mean."""
+    """All sums of a run so far; a question with samples counts once, by their exact mean."""
 
     questions: QuestionSums = field(default_factory=QuestionSums)
     outputs: int = 0
@@ -199,7 +199,7 @@ class RunTally:
     _pending: IdentityCache[EqualResults] = field(init=False)
 
     def __post_init__(self) -> None:
-        # Outputs are counted by their results, which are few; only these are summed.
+        # Count how many outputs have the same results, of which there are few; sum these later.
         self._pending = IdentityCache(_start_count, drop=self._add_results)
 
     def add(self, row: CountedRow, number: int) -> None:
@@ -215,7 +215,7 @@ class RunTally:
 
     def _add_results(self, results: EqualResults) -> None:
         for check in results.checks:
-            self.engines.update(check.engine.split(", "))  # a jury and a composite name several
+            self.engines.update(check.engine.split(", "))  # a jury or a composite names several
             tally = self.checks[results.rubric, check.id]
             tally.add(check, results.count)
             if check.score is None and results.is_scored:
@@ -239,8 +239,8 @@ class RunTally:
     def list_unscored(self) -> Iterator[str]:
         """Yield why outputs have no score, with the first of their questions.
 
-        Each reason comes with how many outputs have it. A reason that the notes about checks have
-        is not said again.
+        Each reason comes with the number of its outputs. A reason that the notes about checks
+        already give is not repeated.
         """
         said = {found.trouble for found in self.checks.values()}
         reasons = sorted(self.unscored.values(), key=lambda found: -found.count)
@@ -259,7 +259,7 @@ class RunTally:
             yield f"outputs without a score for other reasons: {more_count:,}"
 
     def find_unmet(self) -> dict[MissingSetting, str]:
-        """Return settings without which a check graded nothing, in the first one's words."""
+        """Return the missing settings for which a check graded nothing, with the first message."""
         unmet: dict[MissingSetting, str] = {}
         for name, found in self._name_checks().items():
             for setting, reason in found.unmet.items() if found.is_unmet else ():
@@ -270,8 +270,7 @@ class RunTally:
     def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
         reason = next(reasons, "") or row.reason or "the reason is unknown"
-        # Where the question is differs in each; a reason that names more of each is cut off, so
-        # that they stay few.
+        # Line numbers are removed and long reasons cut, so that few different reasons are kept.
         key = _LINE.sub("", reason)
         key = (
             key if key in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
@@ -284,10 +283,7 @@ class RunTally:
             found.first.append(row.id)
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about checks that could not grade, each with its first reason.
-
-        Equal ones once.
-        """
+        """Yield notes about checks that could not grade, each with its first reason; no repeats."""
         broken = [(name, found) for name, found in self._name_checks().items() if found.troubles]
         broken.sort(key=lambda pair: -pair[1].troubles)
         alike: dict[str, list[str]] = {}
@@ -302,7 +298,7 @@ class RunTally:
 
     def _name_checks(self) -> dict[str, AnswerTally]:
         """Return the tallies by check id, or by rubric and id where two rubrics use one id."""
-        # Two rubrics of one dataset may each have a check of the same id.
+        # Two rubrics of one dataset may have checks with the same id.
         uses = Counter(id_ for _, id_ in self.checks)
         named: dict[str, AnswerTally] = {}
         for (rubric, id_), found in self.checks.items():

@@ -1,4 +1,4 @@
-"""Converts the tool calls of an output between transcripts of Every Eval Ever and our form."""
+"""Converts an output's tool calls between Every Eval Ever's transcripts and evalstore's form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = 'a call is {"name": "…", "args": {…}}'
 def read_calls(value: Any, place: Place) -> ToolCalls | None:
     """Return recorded calls unchanged, checking that each has a name.
 
-    None if not recorded (`[]` was).
+    None means that calls were not recorded; `[]` means that none was made.
     """
     if value is None:
         return None
@@ -54,7 +54,7 @@ def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCa
 
 
 def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
-    """Yield calls as Every Eval Ever has them: an id, a name, and arguments that are all text."""
+    """Yield calls in the form of Every Eval Ever: an id, a name, and arguments that are texts."""
     for number, call in enumerate(calls, 1):
         arguments = _call_arguments(call)
         yield {

@@ -18,13 +18,13 @@ from evalstore.notebook import PageValue, format_repr
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-# The version of Every Eval Ever that runs are written in where none is asked for.
+# The default version of Every Eval Ever in which runs are written.
 LATEST = "0.3.0"
 
 
 _PASSED, _FAILED = Fraction(1), Fraction(0)
-_NAMED_CHECKS = 3  # of those that could not grade everything
-# The counts of a `Run` that its aggregate holds under their names.
+_NAMED_CHECKS = 3  # the most checks to name that could not grade everything
+# The counts of a `Run` that its aggregate has under the same names.
 COUNTS = (
     "scored",
     "unscored",
@@ -42,7 +42,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {}
 class UsedArtifact:
     """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`.
 
-    `rows` is the SHA-256 of the rows beside a dataset that no commit holds.
+    `rows` is the SHA-256 of a dataset's rows in a separate file, if no commit has them.
     """
 
     ref: str
@@ -57,12 +57,11 @@ class UsedArtifact:
 class StoredOutput(NamedTuple):
     """One stored output: the question's id, the model's answer, and its line in the file.
 
-    `sample` tells several answers to one question apart; the only one, or the first, is 0.
-    `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric;
-    `doubt` says where that row contradicts its version label. `asked` is what its record says was
-    asked, the whole of it first, then its parts (the variables of a template); empty where the
-    record does not say. `prompt` names the template of the prompt, where the file tells several
-    apart.
+    `sample` numbers several answers to one question, from 0. `from_eee_row` marks a row of Every
+    Eval Ever, where one output may have a row for every metric; `doubt` says where that row
+    contradicts its version label. `asked` is what its record says was asked: first the whole text,
+    then its parts (the variables of a template); empty if the record does not say. `prompt` names
+    the template of the prompt, if the file has several.
     """
 
     id: str
@@ -79,13 +78,13 @@ class StoredOutput(NamedTuple):
 class GradedRow(NamedTuple):
     """One question's output and its grade.
 
-    `rubric` is the exact reference of one of `Run.rubrics`, or "". `input` is the question in the
-    words of the dataset, and `asked` what the record of the output says was asked, where that
-    differs from it (None: it does not, or the record does not say). `input_digest` is that of what
-    was asked.
+    `rubric` is the exact reference of one of `Run.rubrics`, or "". `input` is the question as the
+    dataset has it. `asked` is what the output's record says was asked, if that differs (None: it
+    does not, or the record does not say). `input_digest` is the digest of what was asked.
 
-    A row with `samples` stands for several outputs to one question: its score is their exact mean,
-    and it passes where most of them do; its checks are those of the first, or of one that failed.
+    A row with `samples` represents several outputs to one question: its score is their exact mean,
+    and it passes if most of them do; its checks are those of the first sample, or of one that
+    failed.
     """
 
     id: str
@@ -117,7 +116,7 @@ class GradedRow(NamedTuple):
 
     @property
     def pass_share(self) -> Fraction:
-        """The share of scored samples that pass: 1 or 0 of one output; 0 without a score."""
+        """The share of scored samples that pass: 1 or 0 for a single output; 0 without a score."""
         if not self.samples:
             return _PASSED if self.score is not None and self.verdict is Verdict.PASS else _FAILED
         scored = [row for row in self.samples if row.score is not None]
@@ -125,12 +124,12 @@ class GradedRow(NamedTuple):
 
     @property
     def coverage(self) -> Coverage:
-        """How many gradings its rubric asks for, of all samples, and how many were made."""
+        """How many gradings its rubric asks for, for all samples, and how many were made."""
         return count_coverage(check for row in self.outputs for check in row.checks)
 
     @property
     def output_digest(self) -> str:
-        """SHA-256 over the output's text, its tool calls and measures, or over the samples'."""
+        """SHA-256 of the output's text, tool calls and measures, or of its samples' digests."""
         if self.samples:
             return compute_digest([row.output_digest for row in self.samples])
         if self.has_plain_output:
@@ -141,34 +140,31 @@ class GradedRow(NamedTuple):
 
     @property
     def has_plain_output(self) -> bool:
-        """Whether it is one output of which nothing but the text is kept."""
+        """Whether it is a single output of which only the text is kept."""
         output = self.output
         return not self.samples and output.tool_calls is None and output.measures == NO_MEASURES
 
     def has_output_of(self, other: GradedRow) -> bool:
-        """Whether both digests are equal; of plain texts it is known without them."""
+        """Whether both output digests are equal; plain texts are compared directly."""
         if self.has_plain_output and other.has_plain_output:
             return self.output.text == other.output.text
         return self.output_digest == other.output_digest
 
 
 def digest_plain_text(text: str) -> str:
-    """Return `GradedRow.output_digest` of an output that is text alone: of its text as JSON.
-
-    The JSON is canonical.
-    """
+    """Return `GradedRow.output_digest` of an output that is only text: of its canonical JSON."""
     return hashlib.sha256(f"[{text},null]".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One check over all rows: its mean score (None without any), how many failed or went unscored.
+    """One check over all rows: its mean score (or None), and how many outputs failed or unscored.
 
-    `errors` are those of the unscored that could not be graded; the others had nothing to grade.
-    `partial` are those of the scored in which a check of a composite's rubric could not be graded,
-    `hollow` those of the others in which one had nothing to grade. `left_out` are those of the
-    unscored whose output has a score by its other checks. `error_ids` are the questions of both, in
-    the order of the outputs. Samples of a question count one by one.
+    `errors` counts unscored outputs that could not be graded; other unscored ones had nothing to
+    grade. `partial` counts scored outputs for which an inner check of a composite could not be
+    graded; `hollow` counts other scored outputs for which an inner check had nothing to grade.
+    `left_out` counts unscored outputs that have a score from their other checks. `error_ids` are
+    the questions of `errors` and `partial`, in the order of the outputs. Every sample counts.
     """
 
     mean: Fraction | None
@@ -183,7 +179,7 @@ class CheckSummary:
 
     @property
     def coverage(self) -> Coverage:
-        """How many outputs it was asked for, and how many it graded as a whole."""
+        """How many outputs it should have graded, and how many it graded completely."""
         return Coverage(self.scored - self.partial - self.hollow, self.scored + self.unscored)
 
     @property
@@ -193,7 +189,7 @@ class CheckSummary:
 
     @property
     def failed_gradings(self) -> int:
-        """How often that could not be done, or only without a part."""
+        """How often grading failed, completely or in part."""
         return self.errors + self.partial
 
     @property
@@ -203,18 +199,17 @@ class CheckSummary:
 
     @property
     def failures(self) -> str:
-        """What it graded of what it had to grade, in words: `graded 0 of 12`."""
+        """How much it graded of what it had to grade, in words: `graded 0 of 12`."""
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesMean:
-    """One configuration of a file that holds several: its mean score over so many questions.
+    """One configuration of a file that has several: its mean score, and its number of questions.
 
-    `difference` is its mean less that of the configuration it is held against, over the `common`
-    questions that both have; None of that one itself, which `is_baseline`, and where they have
-    none. `only` has the names that choose it alone, by what they name (`configuration`, `model`,
-    `prompt`).
+    `difference` is its mean minus that of the baseline, over the `common` questions that both have;
+    None for the baseline itself (`is_baseline`), and if they have none in common. `only` has the
+    names that choose this configuration, by what they name (`configuration`, `model`, `prompt`).
     """
 
     name: str
@@ -227,7 +222,7 @@ class SeriesMean:
 
 
 def register_readers(**readers: Callable[[Any], Any]) -> None:
-    """Say how a `Run` reads its own files; what reads runs is above this module."""
+    """Set the functions with which a `Run` reads its files; their modules import this one."""
     _READERS.update(readers)
 
 
@@ -242,30 +237,30 @@ class Run(PageValue):
         samples: The file of its rows.
         id: What Every Eval Ever calls it.
         name: The dataset's id.
-        at: When it happened, in seconds since 1970.
-        model: Whose outputs these are.
+        at: When the outputs were graded, in seconds since 1970.
+        model: The model that gave the outputs.
         dataset: The dataset, with version, digest, tag and commit.
         rubrics: The rubrics that graded, likewise.
         judges: The judges that were asked, likewise.
         outputs_sha256: SHA-256 of the file of outputs.
-        score: The mean score, a fraction of 1; None where nothing or too little was graded.
+        score: The mean score, a fraction of 1; None if nothing or too little was graded.
         pass_rate: The share of scored questions that pass; None likewise.
-        rest_score: The mean of what could be graded, where that is no score of the whole.
-        rest_pass_rate: Its pass rate.
+        rest_score: The mean of what could be graded, if that is too little for a score.
+        rest_pass_rate: The pass rate of the same.
         scored: How many questions have a score.
-        unscored: How many have an output, and no score.
+        unscored: How many questions have an output but no score.
         outputs: How many outputs there are; samples count one by one.
         without_output: How many questions have no output.
-        missing_outputs: Why, by question.
+        missing_outputs: Why they have none, by question.
         without_question: How many outputs belong to no question.
         asked_otherwise: How many outputs answer another input than their question's.
         unread_rows: How many rows could not be read.
-        log_status: What ended the log of the outputs before its end (`cancelled`, `error`), or "".
+        log_status: What ended the log of the outputs early (`cancelled`, `error`), or "".
         checks: For each check `.mean`, `.scored`, `.fail`, `.unscored` and `.errors`.
-        harness: Versions and settings that can move a score.
-        series: The mean of each configuration in a file with several, which has no score itself.
+        harness: Versions and settings that can change a score.
+        series: The mean of each configuration in a file with several; then `score` is None.
         commit: The commit that was checked out.
-        notes: What to know before the score is used, in sentences.
+        notes: What to know before using the score, in sentences.
         eee_version: The version of Every Eval Ever that it is written in.
 
     Examples:
@@ -392,12 +387,12 @@ class Run(PageValue):
 
     @property
     def prompt(self) -> str:
-        """What its outputs call the template of their prompt; empty where they do not say."""
+        """The name of the prompt's template as its outputs give it; empty if they do not."""
         return self.harness.get("prompt", "")
 
     @property
     def questions(self) -> int:
-        """How many questions had an output, and so have a row."""
+        """The number of questions that have an output, and so a row."""
         return self.scored + self.unscored
 
     @property
@@ -429,7 +424,7 @@ class Run(PageValue):
 
     @property
     def ungraded(self) -> str:
-        """What was not graded, in words: `sound graded 0 of 12`; empty where no grading failed."""
+        """What was not graded, in words: `sound graded 0 of 12`; empty if no grading failed."""
         failed = [(id_, check) for id_, check in self.checks.items() if check.failed_gradings]
         failed.sort(key=lambda pair: -pair[1].failed_gradings)
         named = failed[:_NAMED_CHECKS]
@@ -439,7 +434,7 @@ class Run(PageValue):
 
     @property
     def silent_check(self) -> tuple[str, int]:
-        """The check that failed at every output, and their number; the most of several."""
+        """The check that graded none of its outputs, and their number; if several, the largest."""
         sizes = {id_: check.gradings for id_, check in self.checks.items()}
         silent = [id_ for id_ in sizes if self.checks[id_].failed_gradings == sizes[id_]]
         worst = max(silent, key=sizes.__getitem__, default="")
@@ -452,10 +447,10 @@ class Run(PageValue):
 
 
 def withhold_score(run: Run, most: Fraction) -> Run:
-    """Return a run without its score where more than the share `most` of its gradings failed.
+    """Return a run without its score if more than the share `most` of its gradings failed.
 
-    So it is, too, where a check failed at every output that it was for, and those are more than
-    that share of all.
+    The same holds if one check could grade none of its outputs, and these are more than that share
+    of all outputs.
     """
     if run.failed_gradings <= most * run.gradings and run.silent_check[1] <= most * run.outputs:
         return run
@@ -465,7 +460,7 @@ def withhold_score(run: Run, most: Fraction) -> Run:
 
 
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
-    """Return one row for all samples of a question, in order; a single one stays as it is."""
+    """Return one row for all samples of a question, in order; a single sample stays as it is."""
     if len(rows) == 1:
         return rows[0]
     samples = tuple(sorted(rows, key=lambda row: row.sample))

@@ -1,4 +1,4 @@
-"""Writes a run under new names, rows as they come, the aggregate last."""
+"""Writes a run to new files: the rows as they come, the aggregate last."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalstore.runs.eee_write import write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
 
-# A suffix that only evalstore uses, because other programs do not lock their temporary files.
+# A suffix that only evalstore uses: it removes its unlocked files, and others do not lock theirs.
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -33,10 +33,10 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 class DraftFile(BufferedRandom):
-    """A new file in a hidden folder of its own, which gets its name when it has been read back.
+    """A new file in its own hidden folder; it gets its real name after it has been read back.
 
-    `hidden` is its path from the folder of the draft. Its descriptor says which file it is: in a
-    folder that others can write, its hidden name can be given to another.
+    `hidden` is its path below the draft folder. The file is identified by its descriptor: in a
+    folder that others can write, its hidden name could be given to another file.
     """
 
     def __init__(self, folder: DraftFolder, hidden: str, descriptor: int) -> None:
@@ -45,12 +45,12 @@ class DraftFile(BufferedRandom):
         self._sum = hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write bytes, and note what they are."""
+        """Write bytes, and add them to the digest."""
         self._sum.update(data)
         return super().write(data)
 
     def finish(self) -> None:
-        """Wait for the disk and read all back; `RefusedError` where that is different."""
+        """Wait for the disk and read everything back; raises `RefusedError` if it differs."""
         self.flush()
         os.fsync(self.fileno())
         self.seek(0)
@@ -61,7 +61,7 @@ class DraftFile(BufferedRandom):
             raise self.folder.make_intrusion_error(self.hidden)
 
     def give_name(self, name: str) -> bool:
-        """Give it a name, atomically; False when the name is taken."""
+        """Give it a name, atomically; False if the name is taken."""
         here = self.folder.descriptor
         try:
             os.link(self.hidden, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
@@ -80,7 +80,7 @@ class DraftFile(BufferedRandom):
 
     def discard(self) -> None:
         """Close it, and remove its hidden name."""
-        with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
+        with suppress(OSError):  # flushing may fail on a full disk: it is discarded anyway
             self.close()
         self.folder.remove_hidden(self.hidden)
 
@@ -95,14 +95,14 @@ class DraftFile(BufferedRandom):
 
 @dataclass(frozen=True, slots=True)
 class DraftFolder:
-    """An open folder in which files are made."""
+    """An open folder in which draft files are made."""
 
     path: Path
     descriptor: int
 
     @contextmanager
     def open_file(self, stem: str) -> Iterator[DraftFile]:
-        """Open a new hidden file, gone at the end, that a lock keeps others from removing."""
+        """Open a new hidden file, locked so that others do not remove it; it is gone at the end."""
         file = self._make_file(stem)
         try:
             yield file
@@ -110,7 +110,7 @@ class DraftFolder:
             file.discard()
 
     def has_name(self, name: str) -> bool:
-        """Whether something of this name is there."""
+        """Whether the folder has an entry of this name."""
         try:
             os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -118,14 +118,14 @@ class DraftFolder:
         return True
 
     def remove_abandoned(self) -> None:
-        """Remove the unlocked files of `open_file`: the process that wrote them was killed."""
-        names = os.listdir(self.descriptor)  # noqa: PTH208  # of a descriptor
+        """Remove unlocked files of `open_file`, whose writing process was killed."""
+        names = os.listdir(self.descriptor)  # noqa: PTH208  # pathlib has no descriptors
         for name in filter(_OURS.fullmatch, names):
-            with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
+            with suppress(OSError):  # locked, already gone, or another user's
                 self._remove_if_unlocked(f"{name}/{UNSEEN_DATA}")
 
     def remove_hidden(self, path: str) -> None:
-        """Remove a hidden file and the folder that was made for it, as far as they are there."""
+        """Remove a hidden file and its folder, as far as they exist."""
         with suppress(FileNotFoundError):
             os.unlink(path, dir_fd=self.descriptor)
         self._remove_folder(path.removesuffix(f"/{UNSEEN_DATA}"))
@@ -147,8 +147,7 @@ class DraftFolder:
         while True:
             name = f".{stem}.{secrets.token_hex(4)}{_SUFFIX}"
             hidden = f"{name}/{UNSEEN_DATA}"
-            # Another process may take each of them for abandoned until the file is locked; from
-            # there on it cannot.
+            # Until the file is locked, another process may think it is abandoned and remove it.
             try:
                 os.mkdir(name, OWN_FOLDER, dir_fd=self.descriptor)
                 os.mkdir(f"{name}/{UNSEEN}", OWN_FOLDER, dir_fd=self.descriptor)
@@ -160,7 +159,7 @@ class DraftFolder:
             file = DraftFile(self, hidden, descriptor)
             with suppress(
                 OSError
-            ):  # a file system without locks: nobody can lock it to sweep it either
+            ):  # a file system without locks: no other process can lock and remove it, either
                 fcntl.flock(file, fcntl.LOCK_EX)
             if self.has_name(hidden):
                 return file
@@ -170,8 +169,8 @@ class DraftFolder:
         try:
             descriptor = os.open(hidden, _OPEN, dir_fd=self.descriptor)
         except FileNotFoundError:
-            # The process was killed before it made the file, or is about to: then the folder is not
-            # empty any more, or is gone, and is made again.
+            # Without its file, the folder is left by a killed process, or its file is about to be
+            # made. Then it is not empty any more, or its owner makes it again.
             self._remove_folder(hidden.removesuffix(f"/{UNSEEN_DATA}"))
             return
         try:
@@ -184,9 +183,9 @@ class DraftFolder:
 
 @contextmanager
 def open_drafts(path: Path) -> Iterator[DraftFolder]:
-    """Open a folder for new files, without those of killed processes.
+    """Open a folder for new files, after removing those of killed processes.
 
-    What of its path is not there is made, and removed at the end if it is empty.
+    Missing folders of its path are made, and removed at the end if they are empty.
     """
     made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
     descriptor = _open_shared(path)
@@ -195,7 +194,7 @@ def open_drafts(path: Path) -> Iterator[DraftFolder]:
         folder.remove_abandoned()
         yield folder
     finally:
-        with suppress(OSError):  # another process writes there, or something is in it
+        with suppress(OSError):  # another process uses it, or it is not empty
             if made:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for empty in made:
@@ -204,15 +203,15 @@ def open_drafts(path: Path) -> Iterator[DraftFolder]:
 
 
 def _open_shared(path: Path) -> int:
-    """Make a folder and lock it, so that no process that made it, too, removes it meanwhile."""
+    """Make a folder and lock it, so that another process that also uses it does not remove it."""
     while True:
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with suppress(OSError):  # a file system without locks: nobody removes the folder, either
+        with suppress(OSError):  # a file system without locks: then no process removes the folder
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         if os.fstat(descriptor).st_nlink:
             return descriptor
-        os.close(descriptor)  # removed between the two
+        os.close(descriptor)  # it was removed before it was locked
 
 
 @contextmanager
@@ -225,14 +224,14 @@ def refuse_disk_errors(folder: Path) -> Iterator[None]:
 
 
 def make_run_name(*parts: str) -> str:
-    """Return a file name made of `parts`, safe on every system."""
+    """Join `parts` to a file name that is safe on every system."""
     plain = (re.sub(r"[^0-9A-Za-z._]+", "-", part).strip("-.") for part in parts)
     return "-".join(part for part in plain if part)[:160].rstrip("-.")
 
 
 @dataclass(frozen=True, slots=True)
 class RunWriter:
-    """Writes a run: rows go to a hidden file that no reader takes for a run, until `publish`."""
+    """Writes a run: until `publish`, rows go to a hidden file that is not mistaken for a run."""
 
     folder: DraftFolder
     name: str
@@ -243,16 +242,16 @@ class RunWriter:
         self.write_line(write_row_line(row, run))
 
     def write_line(self, line: bytes) -> None:
-        """Write one row as `write_row_line` makes it."""
+        """Write a line that `write_row_line` returned."""
         try:
             self.rows.write(line)
         except OSError as error:
             raise make_write_error(error, str(self.folder.path)) from None
 
     def publish(self, run: Run) -> Run:
-        """Publish the rows, then the aggregate, under a free name; return `run` with paths.
+        """Publish the rows, then the aggregate, under a free name; return `run` with their paths.
 
-        Each is read back first. The suffix of `run.samples` says in which format rows are written.
+        Each file is read back first. The suffix of `run.samples` decides the format of the rows.
         """
         suffix = find_row_format(run.samples).suffix
         with (
@@ -270,7 +269,7 @@ class RunWriter:
 
     @contextmanager
     def _finish_rows(self, format_: RowFormat) -> Iterator[DraftFile]:
-        """Give the rows in their format, on the disk: the lines, or a file made of them."""
+        """Yield the finished file of rows in its format: the lines, or a file made from them."""
         self.rows.finish()
         if format_.write is None:
             yield self.rows
@@ -307,7 +306,7 @@ class RunWriter:
 def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
     """Open a writer in `folder` (created if absent).
 
-    Unpublished rows, also those of killed processes, are removed.
+    Unpublished rows are removed, including those of killed processes.
     """
     with ExitStack() as opened:
         with refuse_disk_errors(folder):

@@ -1,1 +1,1 @@
-"""Reads outputs as other tools store them, a module a tool; tells what contains them in a file."""
+"""Reads outputs as other tools store them, with one module for each tool."""

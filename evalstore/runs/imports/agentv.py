@@ -1,8 +1,8 @@
-"""Reads results of AgentV, a test on each line, with its output or the name of the output's file.
+"""Reads results of AgentV: one test a line, with its output or the name of the output's file.
 
-A line has no `assertions`: they stand in its `scores[]`, one for each grader. `output` is a text or
-a list of messages. Since 4.42 the index of a run names the file of the answer, below the index.
-Measured with agentv 4.42.4.
+A line's `assertions` are in its `scores[]`, one item for each grader. `output` is a text or a list
+of messages. Since 4.42 the index of a run names the file of the answer, in the index's folder or
+below it. Tried with agentv 4.42.4.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IDS = ("test_id", "eval_id", "testId", "evalId")
 _OWN = frozenset({"scores", "timestamp", "hits", "misses", "execution_status", "target"})
 _PATHS = ("output_path", "answer_path", "response_path")
 _PASSES = {"ok": True, "quality_failure": False}
-_THRESHOLD = Fraction(4, 5)  # by which AgentV itself passes a test, where a line does not say
+_THRESHOLD = Fraction(4, 5)  # AgentV's own pass threshold, used if a line names none
 _FAILED = "execution_error"
 
 
@@ -45,7 +45,7 @@ def is_result(names: AbstractSet[str]) -> bool:
 
 
 def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
-    """Return one result; one whose target failed has no output."""
+    """Return one result; it has no output if its target failed."""
     id_ = next((found for key in _IDS if (found := read_id(row.get(key)))), None)
     if id_ is None:
         raise describe_unexpected_shape("the `test_id` of this result", place)
@@ -80,7 +80,7 @@ def _read_output(row: Mapping[str, Any], place: Place) -> Output | None:
         data = read_below(Path(place.file).parent, named, MIDDLE_FILE)
         return Output(data.decode())
     except (LoadError, UnicodeDecodeError):
-        return None  # the index alone was kept, without the files beside it
+        return None  # only the index was kept, without the files that it names
 
 
 def _read_measures(row: Mapping[str, Any]) -> Measures:

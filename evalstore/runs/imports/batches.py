@@ -1,6 +1,6 @@
 """Reads batches of OpenAI-like APIs or Anthropic, and conversations: outputs, no verdicts.
 
-Requests and responses are joined by their `custom_id`, where a file has both, as in
+Requests and responses are joined by their `custom_id` if a file has both, as after
 `cat requests.jsonl responses.jsonl > both.jsonl`; responses alone do not say what was asked.
 """
 
@@ -43,7 +43,7 @@ def is_conversation(names: AbstractSet[str]) -> bool:
 
 
 def read_batch(path: Path) -> Iterator[OutputEntry]:
-    """Yield the responses of a batch, then the requests that got none."""
+    """Yield the responses of a batch, then the requests without a response."""
     asked: dict[str, tuple[int, tuple[str, ...]]] = {}
     answered: set[str] = set()
     for place, row in iterate_rows(path):
@@ -80,7 +80,7 @@ def read_conversation(row: Mapping[str, Any], place: Place, _: int) -> OutputEnt
 
 
 def _list_asked(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what was asked: all messages, then the last of the user."""
+    """Yield what was asked: all messages, then only the user's last message."""
     sent = request.get("messages", request.get("input", request.get("prompt")))
     yield from dict.fromkeys(filter(None, (read_asked(sent), read_last_question(sent))))
 

@@ -1,7 +1,7 @@
-"""Tells what contains a file's rows, and their keys, and reads them.
+"""Detects the container of a file's rows (archive, object, lines, table), and reads keys and rows.
 
-That is an archive, an object, lines or a table. A row stands on a line, in an array, in a list of a
-document, or in a table: whoever knows a format says how one row is read, and not what holds it.
+A row is on a line, in an array, in a list inside a document, or in a table. A format's module only
+says how one row is read; this module finds the rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAGIC = {
     PARQUET_SIGN: PARQUET,
 }
 _BOM = b"\xef\xbb\xbf"
-_HEAD = 64 << 10  # bytes of a text that tell a table and YAML from anything else
+_HEAD = 64 << 10  # bytes of a text that are enough to recognize a table or YAML
 _YAML_KEY = re.compile(r"(?:(?:#[^\n]*|---)?\n)*[A-Za-z_][\w-]*:(?:\s|$)")
 _DELIMITERS = ",\t;"
 _COLUMN = re.compile(r"[^\x00-\x08\x0e-\x1f]*")
@@ -43,7 +43,7 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 class SourceRow(NamedTuple):
-    """A row of a file: its place, and its value, or why it has none."""
+    """A row of a file: its place, and its value or the error why it has none."""
 
     place: Place
     value: Mapping[str, Any] | LoadError
@@ -69,7 +69,7 @@ def detect_container(path: Path) -> str:
 
 
 def has_lines(path: Path) -> bool:
-    """Whether objects are a line each; one of several lines begins with its bracket alone."""
+    """Whether there is one object a line; an object over several lines begins with a lone `{`."""
     if not is_text_format(path):
         return True
     with open_unpacked(path) as file:
@@ -79,9 +79,9 @@ def has_lines(path: Path) -> bool:
 def read_names(path: Path, kind: str, places: Collection[str]) -> Iterator[str]:
     """Yield an archive's member names, a table's columns, or the keys of a first object.
 
-    Of a value at one of the `places` (`results`, `results.results`) the keys are yielded, too: of
-    an object as `results.stats`, of a list's first item as `results[].vars`. The first item of an
-    array has its keys as they are.
+    The keys of a value at one of the `places` (`results`, `results.results`) are yielded, too: for
+    an object as `results.stats`, for a list's first item as `results[].vars`. If the file is an
+    array, the keys of its first item are yielded without a prefix.
     """
     if kind == ARCHIVE:
         with open_archive(path) as archive:
@@ -106,10 +106,10 @@ def read_names(path: Path, kind: str, places: Collection[str]) -> Iterator[str]:
 def iterate_rows(
     path: Path, places: Collection[str] = (), fields: Collection[str] | None = None
 ) -> Iterator[SourceRow]:
-    """Yield the rows of a file in its order, one that cannot be read with the reason.
+    """Yield the rows of a file in order; an unreadable row comes with its error.
 
-    `places` are where a document has its lists of rows; without any, an object is the first of JSON
-    Lines. Of each row only the `fields` are read (None: all), and nothing in any other key matters.
+    `places` are where a document has its lists of rows; without any, an object is taken as the
+    first of JSON Lines. Only the `fields` of a row are read (None: all); other keys are skipped.
     """
     kind = detect_container(path)
     if kind == CSV:
@@ -135,7 +135,7 @@ def _read_object_lines(path: Path) -> Iterator[SourceRow]:
             yield SourceRow(place, parse_lenient_object(line, place))
         except LoadError as error:
             yield SourceRow(place, error)
-            if len(line) > LINE_LIMIT:  # its end cannot be told from the next row
+            if len(line) > LINE_LIMIT:  # where the next row begins is unknown
                 return
 
 
@@ -166,7 +166,7 @@ def _read_items(stream: JsonStream, fields: Collection[str] | None) -> Iterator[
 def read_records(path: Path) -> Iterator[tuple[Place, Sequence[str] | LoadError]]:
     """Yield the records of a table, its header first.
 
-    A broken one (no CSV, no UTF-8) as its error.
+    A broken record (not CSV, not UTF-8) is yielded as its error.
     """
     csv.field_size_limit(LINE_LIMIT)
     with open_unpacked(path) as file:
@@ -190,7 +190,7 @@ def read_records(path: Path) -> Iterator[tuple[Place, Sequence[str] | LoadError]
 
 
 def _read_table(path: Path) -> Iterator[SourceRow]:
-    """Yield the records of a table by its columns, without the empty cells, which mean nothing."""
+    """Yield the records of a table by column, without empty cells."""
     records = read_records(path)
     _, header = next(records, (None, ()))
     names = header if not isinstance(header, LoadError) else ()
@@ -207,7 +207,7 @@ def _read_table(path: Path) -> Iterator[SourceRow]:
 def _read_cells(
     names: Sequence[str], record: Sequence[str], place: Place
 ) -> Mapping[str, Any] | LoadError:
-    """Return the cells that are not empty by their columns, of which two may have one name."""
+    """Return the non-empty cells by column; two columns may have the same name."""
     row: dict[str, str] = {}
     for name, value in zip(names, record, strict=False):
         if value and row.setdefault(name, value) != value:
@@ -221,7 +221,7 @@ def _find_delimiter(head: str) -> str:
 
 
 def _split_header(text: str) -> tuple[str, ...]:
-    """Return the names of a table's columns; fewer than two where the text is no table."""
+    """Return the names of a table's columns; fewer than two if the text is not a table."""
     head = text.partition("\n")[0]
     with suppress(csv.Error):
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(head)), [])
@@ -254,7 +254,7 @@ def _read_yaml_rows(path: Path, places: Iterable[str]) -> Iterator[SourceRow]:
 
 
 def list_value_names(value: Any, places: Iterable[str]) -> Iterator[str]:
-    """Yield the names of a parsed document as `read_names` does those of a file."""
+    """Yield the names of a parsed document, as `read_names` does for a file."""
     first = next(iter(value), None) if isinstance(value, list) else value
     yield from _list_value_keys(first, "", _find_ways(places))
 
@@ -269,9 +269,9 @@ def _list_value_keys(value: Any, above: str, ways: Collection[str]) -> Iterator[
 
 
 def _read_columns(path: Path) -> tuple[str, ...] | None:
-    """Return the names in the first row of a table, or None where it has no row.
+    """Return the names in the first row of a table, or None if it has no row.
 
-    They are kept, for one command asks for them five times, and a process reads them.
+    They are cached: one command asks for them five times, and reading them starts a process.
     """
     found = path.stat()
     return _read_unchanged_columns(path, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -284,7 +284,7 @@ def _read_unchanged_columns(path: Path, *_: int) -> tuple[str, ...] | None:
 
 
 def _find_ways(places: Iterable[str]) -> set[str]:
-    """Return the places and what leads to them: of `results.results` also `results`."""
+    """Return the places and the keys above them: for `results.results` also `results`."""
     parts = [place.split(".") for place in places]
     return {".".join(one[: end + 1]) for one in parts for end in range(len(one))}
 
@@ -302,7 +302,7 @@ def _read_keys(stream: JsonStream, above: str, ways: Collection[str]) -> Iterato
 
 
 def _read_first_row_keys(stream: JsonStream, above: str) -> Iterator[str]:
-    """Yield the keys of a list's first item and pass over the others."""
+    """Yield the keys of a list's first item, and skip the other items."""
     for number in stream.iterate_items():
         if number == 0 and stream.peek() == "{":
             for key in stream.iterate_members():

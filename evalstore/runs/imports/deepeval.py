@@ -1,8 +1,8 @@
 """Reads test runs of DeepEval (`test_run_TIME.json`, `.latest_test_run.json`), and its tables.
 
-The keys of a file are in camelCase, those of its Python values, and of tables made from them, in
-snake_case. A metric that raised has an `error`, no score, and `success: false`: it did not fail, it
-has no verdict. Measured with deepeval 4.3.1.
+The keys of a file are in camelCase; those of Python values, and of tables made from them, are in
+snake_case. A metric that raised an exception has an `error`, no score, and `success: false`: that
+is no verdict, not a failure. Tried with deepeval 4.3.1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_test_run(names: AbstractSet[str]) -> bool:
 
 
 def is_table_row(names: AbstractSet[str]) -> bool:
-    """Whether a row with these keys is of a table of test results."""
+    """Whether a row with these keys is from a table of test results."""
     return {"input", "actual_output", "success"} <= names
 
 
@@ -67,13 +67,13 @@ def read_row(case: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
 
 
 def read_table_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
-    """Return one row of a table, whose cells of a CSV are texts."""
+    """Return one row of a table; in CSV its cells are texts."""
     metrics = row.get("metrics_data")
     if isinstance(metrics, str):
         try:
             metrics = json.loads(metrics)
         except (ValueError, RecursionError):
-            metrics = None  # what Python printed of its values: the verdict alone is kept
+            metrics = None  # the cell is Python's printed values, not JSON: keep only the verdict
     return read_row({**row, "metrics_data": metrics}, place, number)
 
 

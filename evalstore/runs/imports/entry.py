@@ -1,4 +1,4 @@
-"""One entry of a file of outputs, of any format; opens no file."""
+"""The value that every reader yields: one entry of a file of outputs; opens no file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EPOCH = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
 class Series(NamedTuple):
-    """The names that tell several outputs to a question apart; None where a file has none."""
+    """The names that distinguish several outputs to one question; None if a file has none."""
 
     model: str | None = None
     prompt: str | None = None
@@ -27,9 +27,9 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """A question without an output, and the reason; without an id it is an unreadable row.
+    """A question without an output, and the reason; without an id, an unreadable row.
 
-    `asked` is what its record says was asked.
+    `asked` is what the record says was asked.
     """
 
     id: str
@@ -39,10 +39,9 @@ class MissingOutput:
 
 
 class RecordedGrade(NamedTuple):
-    """What the tool that wrote a file recorded of an output: score, verdict, and checks.
+    """What the tool that wrote a file recorded about an output: score, verdict, and checks.
 
-    `stated` is a score that the file says of the same output in another place; None where it does
-    not.
+    `stated` is a second score for the same output elsewhere in the file, or None.
     """
 
     score: Fraction | None
@@ -54,7 +53,7 @@ class RecordedGrade(NamedTuple):
 
 
 class RecordedMean(NamedTuple):
-    """A mean, of scores or passes, that a file gives: by check, configuration, or of all rows."""
+    """A mean of scores or passes that a file states: for a check, a configuration, or all rows."""
 
     name: str
     value: Fraction
@@ -78,9 +77,9 @@ class FileFacts(NamedTuple):
 
 
 class OutputEntry(NamedTuple):
-    """One output of a file, or its absence, with its series; an unreadable row's series is unknown.
+    """One output of a file, or its absence, with its series (unknown for an unreadable row).
 
-    `grade` is what the file says of it, where it says something.
+    `grade` is what the file recorded about it, or None.
     """
 
     series: Series
@@ -98,7 +97,7 @@ def make_entry(  # noqa: PLR0913  # what a row records
     *,
     grade: RecordedGrade | None = None,
 ) -> OutputEntry:
-    """Return an entry; a text as `answer` is the reason why there is no output."""
+    """Return an entry; if `answer` is a text, it is the reason why there is no output."""
     if isinstance(answer, str):
         return OutputEntry(series, MissingOutput(id_, line, answer, asked), grade=grade)
     # Epochs are counted from 1, samples from 0.
@@ -113,7 +112,7 @@ def make_entry(  # noqa: PLR0913  # what a row records
 
 
 def make_unread_entry(error: LoadError, id_: Any = None) -> OutputEntry:
-    """Return the entry of an unreadable row: its question, if it says one, has no output."""
+    """Return the entry of an unreadable row: its question, if known, has no output."""
     place = error.place or Place("")
     line = place.line or 0
     where = f"line {line}" if line else make_excerpt(place.file.rpartition("/")[2], EXCERPT)
@@ -127,9 +126,9 @@ def read_id(value: Any) -> str | None:
 
 
 def read_asked(value: Any) -> str:
-    """Return what was asked as one text, of a text or of messages; empty for anything else.
+    """Return what was asked as one text, from a text or messages; empty for anything else.
 
-    Messages may be written as the text of a JSON list, as templates of chats are.
+    Messages may also be the text of a JSON list, as in chat templates.
     """
     if isinstance(value, str):
         return _read_chat_text(value) if value.lstrip()[:1] == "[" else value
@@ -148,18 +147,18 @@ def _read_chat_text(text: str) -> str:
 
 
 def _read_content(content: Any) -> str:
-    """Return the text of a message, whose content is a text or parts of which some are text."""
+    """Return the text of a message; its content is a text, or parts of which some are text."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def shorten_reason(reason: Any, otherwise: str) -> str:
-    """Return the first line of a stored reason, to be shown."""
+    """Return the first line of a stored reason for display, or `otherwise` if there is none."""
     lines = reason.strip().splitlines() if isinstance(reason, str) else ()
     return make_excerpt(lines[0], EXCERPT) if lines else otherwise
 
 
 def describe_unexpected_shape(part: str, place: Place) -> LoadError:
-    """Return the error for a part that has another shape than its tool writes."""
+    """Return the error for a part whose shape is not what its tool writes."""
     return LoadError(f"{part} has another shape than its tool writes", place=place)

@@ -41,7 +41,7 @@ def read_score(value: Any) -> Fraction | None:
 
 
 def read_passed(value: Any) -> bool | None:
-    """Return what a word or a boolean says of a check; None where it says nothing."""
+    """Return whether a word or a boolean means pass or fail; None if neither."""
     if isinstance(value, bool):
         return value
     return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
@@ -51,7 +51,7 @@ def find_verdict(
     score: Fraction | None,
     passed: bool | None = None,  # noqa: FBT001  # a recorded fact
 ) -> Verdict:
-    """Return the verdict that was recorded; else an output passes with the whole score."""
+    """Return the recorded verdict; without one, a full score passes. Unscored without a score."""
     if score is None:
         return Verdict.UNSCORED
     if passed is None:
@@ -68,7 +68,7 @@ def make_check(  # noqa: PLR0913  # what a check records
     engine: str,
     missing: str = _NO_SCORE,
 ) -> CheckResult:
-    """Return what a check of another tool said; without a score, its verdict counts as one."""
+    """Return another tool's check as a result; without a score, its verdict counts as 1 or 0."""
     if score is None and passed is not None:
         score = PASSED if passed else FAILED
     text = reason if isinstance(reason, str) else ""
@@ -86,7 +86,7 @@ def make_check(  # noqa: PLR0913  # what a check records
 
 
 def name_apart(checks: Iterable[CheckResult]) -> tuple[CheckResult, ...]:
-    """Return checks of which no two have one name: those that are there already get a number."""
+    """Return checks with unique names: a name that occurs again gets a number."""
     seen: Counter[str] = Counter()
     found = []
     for check in checks:
@@ -97,7 +97,7 @@ def name_apart(checks: Iterable[CheckResult]) -> tuple[CheckResult, ...]:
 
 
 def compute_average(scores: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the mean of those that are there; None without any."""
+    """Return the mean of the scores that are not None; None if there is none."""
     known = [score for score in scores if score is not None]
     return sum(known, Fraction(0)) / len(known) if known else None
 
@@ -111,7 +111,7 @@ def make_grade(  # noqa: PLR0913  # what a row records
     reference: tuple[str, ...] = (),
     stated: Fraction | None = None,
 ) -> RecordedGrade:
-    """Return what a row records; a score that is not between 0 and 1 is none, with the reason."""
+    """Return a row's grade; a score outside 0 to 1 is dropped, and the reason says so."""
     text = reason if isinstance(reason, str) else ""
     if score is None and passed is not None:
         score = PASSED if passed else FAILED
@@ -123,7 +123,7 @@ def make_grade(  # noqa: PLR0913  # what a row records
 
 
 def grade_by_checks(checks: Sequence[CheckResult], **facts: Any) -> RecordedGrade:
-    """Return the grade of a row that has only its checks': their mean, passed if each did."""
+    """Return the grade of a row that has only checks: their mean, passed if all passed."""
     known = [check for check in checks if check.score is not None]
     passed = all(check.verdict is Verdict.PASS for check in known) if known else None
     return make_grade(compute_average(check.score for check in checks), passed, checks, **facts)

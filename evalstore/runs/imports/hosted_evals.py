@@ -1,7 +1,7 @@
 """Reads output items of OpenAI's hosted evals: answers, and each criterion's verdict.
 
-The shapes are those of the API's published types and of exports of its dashboard; the service
-closed on 30 November 2026.
+The shapes are those of the API's published types and of its dashboard's exports. The service closed
+on 30 November 2026.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from evalstore.runs.record_fields import get_mapping
 
 PLACES = ("data",)
 _ENGINE = "OpenAI hosted evals"
-_MORE = "has_more"  # of a page: items follow on the next one
+_MORE = "has_more"  # key of a page: the next page has more items
 
 
 def is_item_list(names: AbstractSet[str]) -> bool:
@@ -54,14 +54,14 @@ def is_run(names: AbstractSet[str]) -> bool:
 
 
 def read_page_facts(path: Path) -> FileFacts:
-    """Return that a page holds a part of its run, where it says that there are more items."""
+    """Return the facts of a page: if there are more items, it has only a part of its run."""
     with open_unpacked(path) as file:
         found = JsonStream(file, str(path)).read_fields({_MORE})
     return FileFacts(status=_MORE if found.get(_MORE) is True else "")
 
 
 def read_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
-    """Return one output item; its question has the index of the item."""
+    """Return one output item; its question's id is the index of the item."""
     sample, results = get_mapping(row, "sample"), row.get("results")
     model = sample.get("model")
     asked = read_last_question(sample.get("input"))
@@ -81,7 +81,7 @@ def read_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
 
 
 def read_exported_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
-    """Return one item of an export of the dashboard, where its run stands for its model."""
+    """Return one item of a dashboard export; it names no model, so the run's id stands for it."""
     sample, grades, passes = (get_mapping(row, key) for key in ("sample", "grades", "passes"))
     names = dict.fromkeys([*grades, *passes])
     checks = [_make_check(name, grades.get(name), passes.get(name)) for name in names]
@@ -95,7 +95,7 @@ def read_exported_row(row: Mapping[str, Any], place: Place, number: int) -> Outp
 
 
 def _read_answer(sample: Mapping[str, Any], key: str, place: Place) -> Output | str:
-    """Return what was answered, or why nothing was; a message that names no role is an answer."""
+    """Return the answer, or why there is none; a message without a role is an answer."""
     said, error = sample.get(key), sample.get("error")
     if isinstance(said, list) and said:
         said = [{"role": "assistant", **one} if isinstance(one, dict) else one for one in said]
@@ -107,7 +107,7 @@ def _read_answer(sample: Mapping[str, Any], key: str, place: Place) -> Output | 
 
 
 def _make_check(name: str | None, score: Any, passed: Any) -> CheckResult:
-    """Return what a grader said: where its score is on a scale of its own, its verdict counts."""
+    """Return what a grader said; if its score is not between 0 and 1, its verdict counts."""
     number, verdict = read_score(score), read_passed(passed)
     if number is None or verdict is None or 0 <= number <= 1:
         return make_check(name or "criterion", number, verdict, engine=_ENGINE)

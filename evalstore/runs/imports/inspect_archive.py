@@ -19,10 +19,10 @@ from evalstore.runs.packed import DAMAGE, open_zstandard
 from evalstore.runs.unpack_budget import UnpackBudget
 
 _ZSTD = 93
-# Bytes of memory for the text of one value; reading it takes some times as much.
+# Bytes of memory for the text of one value; parsing it takes several times as much.
 _VALUE_LIMIT = 16 << 20
-_STEPS = 8  # that each byte of an archive may take; logs take about two
-_MEMBER_STEPS = 1_000  # to open a member
+_STEPS = 8  # allowed steps for each byte of an archive; real logs take about two
+_MEMBER_STEPS = 1_000  # steps counted for opening a member
 _MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
 _BROKEN = (
     *DAMAGE,
@@ -36,7 +36,7 @@ _BROKEN = (
 
 
 class Archive:
-    """An open archive: its members by name (the last of several), and their content as streams."""
+    """An open archive: its members by name (the last if several), and their content as streams."""
 
     def __init__(self, file: zipfile.ZipFile, name: str, budget: UnpackBudget) -> None:
         self.name, self._budget = name, budget
@@ -47,7 +47,7 @@ class Archive:
 
     @contextmanager
     def open_member(self, member: str) -> Iterator[JsonStream]:
-        """Open a member for reading; `LimitError` for more steps than the archive's size allows."""
+        """Open a member; raises `LimitError` for more steps than the archive's size allows."""
         place = self.place_of(member)
         with ArchiveMember(self._file, self.members[member], place) as source:
             self._budget.spend_steps(_MEMBER_STEPS)
@@ -66,7 +66,7 @@ class Archive:
 
 
 class ArchiveMember(RawIOBase):
-    """A member's bytes, no more than it announces; `LoadError` if damaged or not as announced."""
+    """A member's bytes; raises `LoadError` if they are damaged or not of the announced size."""
 
     def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
         self._place, self._announced = place, member
@@ -92,13 +92,13 @@ class ArchiveMember(RawIOBase):
         return data
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
-        """Open what `zipfile` cannot unpack, or only without bounds.
+        """Open a Zstandard member, which `zipfile` cannot unpack, or only without bounds.
 
-        The packed bytes are read as if they were stored.
+        The packed bytes are read as if the member were stored without compression.
         """
         packed = copy.copy(self._announced)
         packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
-        del packed.CRC  # it is that of the unpacked bytes
+        del packed.CRC  # it is the checksum of the unpacked bytes
         return open_zstandard(file.open(packed))
 
 
@@ -106,7 +106,7 @@ class ArchiveMember(RawIOBase):
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open a zip archive.
 
-    `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory.
+    Raises `LoadError` if it is not a zip archive or is incomplete, `LimitError` for a zip bomb.
     """
     with open_user_file(path) as raw:
         with _explain_damage(Place(str(path)), _BROKEN):
@@ -123,7 +123,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 def _check_sizes(
     members: list[zipfile.ZipInfo], size: int, place: Place, budget: UnpackBudget
 ) -> None:
-    """Refuse an archive by what it announces, before anything of it is unpacked."""
+    """Check the announced sizes of an archive before anything is unpacked."""
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
     packed, unpacked = (

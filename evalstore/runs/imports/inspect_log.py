@@ -1,16 +1,16 @@
 """Reads logs of Inspect AI, an archive (`.eval`) or a JSON document, as a stream of samples.
 
 The package `inspect_ai` is not used: it unpacks without bounds (130 KB have filled 4 GB), takes
-twenty times as long (11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the
+twenty times as long (11 s for 2,000 samples), and brings 79 packages. Both forms of a log have the
 same samples.
 
-Of a sample its id, epoch, input, messages, output, target, scores, error and invalidation are read,
-and no events: a score that is NaN is none. The output is what Inspect's own scorers grade: the
-completion of `output`, else the last message of the assistant.
+Read from a sample are its id, epoch, input, messages, output, target, scores, error and
+invalidation, but no events. A score that is NaN counts as none. The output is what Inspect's own
+scorers grade: the completion of `output`, else the last message of the assistant.
 
-A log in which nobody called a tool or was given one keeps no record of calls: its messages would
-look the same if calls had been made elsewhere. Whether one was, the text of the log says, which is
-searched first, up to the first mention of a tool.
+If a log mentions no tool and no call, its entries record no calls (None, not an empty list):
+messages without calls do not prove that none were made elsewhere. So the text of the log is first
+searched up to the first mention of a tool.
 """
 
 from __future__ import annotations
@@ -44,23 +44,22 @@ _SAMPLE_KEYS = frozenset(
 )
 _FACTS = frozenset({"eval", "status", "results"})
 _MEANS = ("accuracy", "mean")  # the metrics that are a mean of the scores
-_STATUS_LENGTH = 40  # characters of a status that no version of Inspect has
+_STATUS_LENGTH = 40  # characters shown of an unknown status
 SAMPLES_KEY = "samples"
 _WHOLE = "success"
 _UNFINISHED = "started"
-# The second holds in a log that was not finished.
+# The second is the header of an unfinished log.
 _HEADERS = ("header.json", "_journal/start.json")
 _SAMPLE = re.compile(r"samples/.+_epoch_[0-9]+\.json", re.DOTALL | re.ASCII)
 _CHUNKED = re.compile(r"samples/.+_epoch_[0-9]+/sample\.json", re.DOTALL | re.ASCII)
 
 
-# A call, its answer, or what a model was given to call. Within a text of JSON each quote is
-# escaped.
+# A call, its answer, or a tool offered to the model. JSON inside a text has its quotes escaped.
 _TOOL = re.compile(
     rb'"tool_calls"\s*:\s*\[\s*\{|"role"\s*:\s*"tool"|"tools"\s*:\s*\[\s*\{|'
     rb'"solver"\s*:\s*"[^"\\]{0,80}tool'
 )
-_OVERLAP = 256  # bytes: longer than a mention, so that none is cut in two
+_OVERLAP = 256  # bytes: longer than any mention, so that none is missed between two blocks
 
 
 def is_json_log(names: AbstractSet[str]) -> bool:
@@ -69,7 +68,7 @@ def is_json_log(names: AbstractSet[str]) -> bool:
 
 
 def read_json_log(path: Path) -> Iterator[OutputEntry]:
-    """Yield the samples of a log in its order."""
+    """Yield the samples of a log in order."""
     has_record = _has_tools(path)
     with open_unpacked(path) as file:
         stream, model = JsonStream(file, str(path)), None
@@ -95,7 +94,7 @@ def _has_tools(path: Path) -> bool:
 
 
 def _mentions_tool(blocks: Iterable[bytes]) -> bool:
-    """Whether the text of a log, in blocks, has a call of a tool, or a tool to call."""
+    """Whether the text of a log, in blocks, mentions a tool or a call of one."""
     rest = b""
     for block in blocks:
         if _TOOL.search(rest + block):
@@ -105,7 +104,7 @@ def _mentions_tool(blocks: Iterable[bytes]) -> bool:
 
 
 def _forget_calls(entry: OutputEntry) -> OutputEntry:
-    """Return an entry without the empty record of calls that its messages seem to be."""
+    """Return an entry with its calls as not recorded, in place of an empty list."""
     if isinstance(entry.output, MissingOutput):
         return entry
     answer = entry.output.output._replace(tool_calls=None)
@@ -118,7 +117,7 @@ def read_model_name(spec: dict[str, Any]) -> str | None:
 
 
 def read_json_facts(path: Path) -> FileFacts:
-    """Return what a log says of itself; `started` is the status of one that was never finished."""
+    """Return what a log says about itself; the status of an unfinished log is `started`."""
     with open_unpacked(path) as file:
         return _make_facts(_read_fact_fields(JsonStream(file, str(path))))
 
@@ -134,7 +133,7 @@ def _read_fact_fields(stream: JsonStream) -> dict[str, Any]:
 
 
 def read_archive_facts(path: Path) -> FileFacts:
-    """Return the same of an archive, whose header is written at the end."""
+    """Return what an archive says about itself; its header is written last."""
     with open_archive(path) as archive:
         if _HEADERS[0] not in archive.members:
             return FileFacts(status=_UNFINISHED)
@@ -155,7 +154,7 @@ def _make_facts(found: dict[str, Any]) -> FileFacts:
 
 
 def _list_claims(scores: Any) -> Iterator[RecordedMean]:
-    """Yield the means that a log gives for its scorers, save those over reduced epochs."""
+    """Yield the means that a log states for its scorers, except those over reduced epochs."""
     for one in scores if isinstance(scores, list) else ():
         if not isinstance(one, dict) or one.get("reducer") not in {None, "mean"}:
             continue

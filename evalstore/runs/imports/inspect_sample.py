@@ -25,14 +25,14 @@ from evalstore.runs.imports.grades import grade_by_checks, make_check, read_scor
 from evalstore.runs.record_fields import get_mapping
 
 _LOG_VERSIONS = (1, 2)
-# As Inspect's `value_to_float` reads them; what was not answered counts as wrong.
+# As Inspect's `value_to_float` reads them; no answer counts as wrong.
 _LETTERS = {"C": Fraction(1), "P": Fraction(1, 2), "I": Fraction(0), "N": Fraction(0)}
 
 
 def read_sample_entry(
     sample: Mapping[str, Any], model: str | None, place: Place, number: int
 ) -> OutputEntry:
-    """Return one sample as an entry; one that failed or was set aside has no output."""
+    """Return one sample as an entry; a failed or invalidated one has no output."""
     id_, epoch = read_id(sample.get("id")), read_id(sample.get("epoch", 1))
     if id_ is None or epoch is None:
         raise describe_unexpected_shape("the `id` or the `epoch` of this sample", place)
@@ -47,7 +47,7 @@ def read_sample_entry(
 
 
 def _read_grade(sample: Mapping[str, Any]) -> RecordedGrade | None:
-    """Return what its scorers said; None of a sample that none has scored."""
+    """Return what the scorers said; None if no scorer scored the sample."""
     checks = list(_list_checks(get_mapping(sample, "scores")))
     target = sample.get("target")
     several = target if isinstance(target, list) else [target]
@@ -56,7 +56,7 @@ def _read_grade(sample: Mapping[str, Any]) -> RecordedGrade | None:
 
 
 def _list_checks(scores: Mapping[str, Any]) -> Iterator[CheckResult]:
-    """Yield a check for each scorer, and of a scorer with several values one for each."""
+    """Yield a check for each scorer, or for each value of a scorer that has several."""
     for name, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
         reason = score.get("explanation") if isinstance(score, dict) else ""
@@ -71,7 +71,7 @@ def _list_checks(scores: Mapping[str, Any]) -> Iterator[CheckResult]:
 def read_entry(
     sample: Mapping[str, Any] | LoadError, model: str | None, place: Place, number: int
 ) -> OutputEntry:
-    """Return one sample as an entry; a sample of another shape does not stop the others."""
+    """Return one sample as an entry; if its shape is unexpected, as an unreadable one."""
     if isinstance(sample, LoadError):
         return make_unread_entry(sample)
     try:
@@ -81,7 +81,7 @@ def read_entry(
 
 
 def check_version(version: Any, place: Place) -> None:
-    """Refuse a log of a version that nobody has seen yet."""
+    """Raise an error for a log whose version evalstore does not know."""
     if version not in _LOG_VERSIONS:
         first, last = _LOG_VERSIONS
         raise LoadError(
@@ -105,7 +105,7 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise describe_unexpected_shape("the `messages` of this sample", place)
     said = (message for message in messages if message.get("role") == "assistant")
-    # Those of the input are part of the question, such as the examples of a few-shot prompt.
+    # Messages of the input are part of the question, such as the examples of a few-shot prompt.
     replies = [message for message in said if message.get("source") != "input"]
     output = get_mapping(sample, "output")
     text = _completion_text(output, place)
@@ -118,7 +118,7 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
 
 
 def _read_measures(output: Mapping[str, Any]) -> Measures:
-    """Return the numbers of the call that gave the output, and not of those before it."""
+    """Return the numbers of the model call that gave the output, not of earlier calls."""
     used = get_mapping(output, "usage")
     return Measures(
         latency_ms=scale_seconds(output.get("time")),
@@ -147,7 +147,7 @@ def _completion_text(output: Mapping[str, Any], place: Place) -> str | None:
 
 
 def _message_text(content: Any, place: Place) -> str:
-    """Return the text of a message, whose content is a text or parts of which some are text."""
+    """Return the text of a message; its content is a text, or parts of which some are text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):

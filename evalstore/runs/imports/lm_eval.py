@@ -1,9 +1,9 @@
 """Reads samples of lm-evaluation-harness (`samples_TASK_TIME.jsonl`).
 
-A line has a document and a filter. The output is the first response. Where the model was asked for
-likelihoods, it is the continuation that is likeliest of several, or the only one if the model would
-say it; else there is none. The score is that of the first of the `metrics` that a line names. A
-line for each filter makes several configurations of one file. Measured with lm_eval 0.4.13.
+A line has a document and a filter. The output is the first response. If likelihoods were asked for,
+it is the likeliest continuation, or the only one if the model itself would have written it; else
+there is none. The score is that of the first of the line's `metrics`. Several filters make several
+configurations in one file. Tried with lm_eval 0.4.13.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def _list_arguments(arguments: Any) -> Iterator[tuple[str, str]]:
 def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | None:
     first = [_unwrap(one) for one in row.get("resps") or row.get("filtered_resps") or ()]
     if first and isinstance(first[0], str):
-        # The likelihood of a whole text, of which a request has nothing else, is no answer.
+        # A request for the likelihood of a whole text has no answer.
         is_likelihood = len(asked) == 1 and not asked[0][1] and read_score(first[0]) is not None
         return None if is_likelihood and _asks_for_likelihood(row) else first[0]
     if len(first) == 1 and len(asked) == 1:
         return asked[0][1] if _is_greedy(first[0]) else None
     likelihoods = [read_score(one[0]) if isinstance(one, list) and one else None for one in first]
-    # Each choice may have been asked for without the question once more, by which metrics weigh it.
+    # Some metrics also ask for each choice without the question, to normalize its likelihood.
     bare = {number for number, one in enumerate(asked) if not one[0]}
     skipped = bare if len(bare) < len(asked) else set()
     numbered = [(value, number) for number, value in enumerate(likelihoods) if value is not None]
@@ -85,25 +85,25 @@ def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | 
     if number >= len(asked):
         return str(number)
     prompt, continuation = asked[number]
-    # Where the choices are in the prompts, all of them go on alike.
+    # If the choices are in the prompts, all continuations are the same.
     is_in_prompt = len({one[1] for one in asked}) == 1 and len(asked) > 1
     return (prompt if is_in_prompt else continuation) or str(number)
 
 
 def _asks_for_likelihood(row: Mapping[str, Any]) -> bool:
-    """Whether a request is a text alone: one for an answer also has settings."""
+    """Whether a request is only a text; a request for an answer also has settings."""
     arguments = row.get("arguments")
     several = arguments.values() if isinstance(arguments, dict) else arguments
     return all(len(one) == 1 for one in several or () if isinstance(one, dict | list))
 
 
 def _is_greedy(response: Any) -> bool:
-    """Whether the model itself would have said the continuation, by the log's mark."""
+    """Whether the log marks the continuation as what the model would have written itself."""
     return isinstance(response, list) and response[1:] in (["True"], [True])
 
 
 def _unwrap(response: Any) -> Any:
-    """Return the first response to a request: a text, or a likelihood with its greediness."""
+    """Return the first response to a request: a text, or a likelihood and whether it is greedy."""
     if not isinstance(response, list) or not response:
         return response
     first = response[0]

@@ -1,4 +1,4 @@
-"""Reads the messages of a chat, in any known API's words, as an output; opens no file."""
+"""Reads the messages of a chat, in the form of any known API, as an output; opens no file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CALLS = ("tool_calls", "toolCalls")
 
 
 def read_chat_output(messages: Any, place: Place, end: Any = None) -> Output | None:
-    """Return the assistant's last text with the calls of all messages; None if it says nothing."""
+    """Return the assistant's last text with the calls of all messages; None if it has neither."""
     if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
         raise describe_unexpected_shape("a list of messages", place)
     said = [one for one in messages if one.get("role", one.get("type")) in _ASSISTANTS]
@@ -29,7 +29,7 @@ def read_chat_output(messages: Any, place: Place, end: Any = None) -> Output | N
 
 
 def read_last_question(messages: Any) -> str:
-    """Return the last text of the user among messages; empty without any."""
+    """Return the user's last text in the messages; empty if there is none."""
     several = messages if isinstance(messages, list) else []
     asked = [
         one for one in several if isinstance(one, dict) and one.get("role") in {"user", "human"}
@@ -49,7 +49,7 @@ def _list_calls(message: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _list_parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the calls among the parts of a message's content, as Anthropic writes them."""
+    """Yield the calls among the parts of a message's content, where Anthropic writes them."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and part.get("type") == "tool_use":

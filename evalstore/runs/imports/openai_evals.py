@@ -1,8 +1,8 @@
 """Reads logs of openai/evals: a first line with the `spec`, then events of samples.
 
-What was sampled and how it was graded stand on lines of their own: a sample is put together from
-its `sampling` and its `match` or `metrics` events, in the order in which the samples first appear.
-Measured with evals 3.0.1.post1 (Match, Includes, FuzzyMatch).
+The output and the grade of a sample are on different lines: a sample is put together from its
+`sampling` and its `match` or `metrics` events, in the order in which the samples first appear.
+Tried with evals 3.0.1.post1 (Match, Includes, FuzzyMatch).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Sample:
     checks: list[CheckResult] = field(default_factory=list)
 
     def add_event(self, type_: str, data: Mapping[str, Any]) -> None:
-        """Take in an event; the last sampling is the answer."""
+        """Add an event; the output of the last `sampling` is the answer."""
         sampled = data.get("sampled", data.get("picked") if self.output is None else None)
         text = sampled[0] if isinstance(sampled, list) and sampled else sampled
         if isinstance(text, str):
@@ -74,10 +74,10 @@ class _Sample:
                     )
 
     def build_grade(self) -> RecordedGrade | None:
-        """Return what the events say of the answer; None where no event does."""
+        """Return the grade that the events give; None if they give none."""
         if not self.checks:
             return None
-        # A match is the verdict itself; metrics next to it, as of FuzzyMatch, repeat and refine it.
+        # A match is the verdict; metrics beside it, as in FuzzyMatch, repeat and refine it.
         verdicts = [check for check in self.checks if check.id == _MATCH]
         grade = grade_by_checks(verdicts or self.checks, reference=self.reference)
         return grade._replace(checks=name_apart(self.checks))
@@ -114,7 +114,7 @@ def read_log(path: Path) -> Iterator[OutputEntry]:
 
 
 def read_log_facts(path: Path) -> FileFacts:
-    """Return what a log says of itself; one without a final report was never finished."""
+    """Return what a log says about itself; without a final report it was never finished."""
     name, model, at, claims, finished = "", None, "", list[RecordedMean](), False
     for _, row in iterate_rows(path):
         if isinstance(row, LoadError):

@@ -1,11 +1,11 @@
-"""Reads a result of promptfoo, versions 1 to 3, of a document of JSON or YAML, or of JSON Lines.
+"""Reads a result of promptfoo, versions 1 to 3, from a JSON or YAML document or JSON Lines.
 
 A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its
 row in promptfoo's table. Its model is its provider as promptfoo shows it: the label, else the id.
-Calls that were performed stand in `metadata.toolCalls`; calls that a model only requested are its
-output, in the words of its API: a message or a list of calls (OpenAI), or a list of parts (Google).
-Any other output that is not text is written as JSON. What its graders said is a check each, by its
-metric, or by the words of the assertion.
+Calls that were made are in `metadata.toolCalls`. Calls that a model only requested are its output,
+in its API's form: a message or a list of calls (OpenAI), or a list of parts (Google). Any other
+output that is not text is written as JSON. Each grader's result becomes a check, named by its
+metric, else by the words of the assertion.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RESULT_KEYS = frozenset(
         *("success", "score", "gradingResult", "failureReason", "latencyMs", "cost"),
     }
 )
-_ERROR = 2  # the reason of a failure that is no verdict
+_ERROR = 2  # promptfoo's failure reason for an error, which is not a verdict
 _OWN = frozenset(
     {
         "provider",
@@ -62,7 +62,7 @@ _ENOUGH = 4
 
 
 def is_result_file(names: AbstractSet[str]) -> bool:
-    """Whether a document with these keys has results; `results.results[].vars` is of the first."""
+    """Whether a document with these keys has results; in the names, `[]` is the first item."""
     return any(len(names & own) >= _ENOUGH for own in _OWN_BELOW)
 
 
@@ -72,7 +72,7 @@ def is_result_row(names: AbstractSet[str]) -> bool:
 
 
 def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
-    """Return one result as an entry; without an output, where the provider failed or gave none."""
+    """Return one result as an entry; without an output if the provider failed or gave none."""
     response = result.get("response")
     failed = get_mapping(result, "response").get("error")
     output = None if failed else read_response_output(response, place)
@@ -88,10 +88,10 @@ def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
 
 
 def _read_measures(result: Mapping[str, Any], said: Measures) -> Measures:
-    """Return what the response says, else the result, in which 0 stands for nothing known, too."""
+    """Return the response's numbers, else the result's, where 0 can also mean unknown."""
     latency, cost = (read_measure(result.get(key)) or None for key in ("latencyMs", "cost"))
     if get_mapping(result, "response").get("cached"):
-        latency = None  # the result has the time that the cache took
+        latency = None  # the result's latency is that of the cache
     return said._replace(
         latency_ms=latency if said.latency_ms is None else said.latency_ms,
         cost_usd=cost if said.cost_usd is None else said.cost_usd,
@@ -99,7 +99,7 @@ def _read_measures(result: Mapping[str, Any], said: Measures) -> Measures:
 
 
 def _read_grade(result: Mapping[str, Any]) -> RecordedGrade | None:
-    """Return what promptfoo's graders said; nothing of a result that none could grade."""
+    """Return what promptfoo's graders said; None if no grader could grade the result."""
     said = get_mapping(result, "gradingResult")
     passed = read_passed(said.get("pass", result.get("success")))
     score = read_score(said.get("score", result.get("score")))
@@ -155,7 +155,7 @@ def _find_id(result: Mapping[str, Any]) -> str | None:
 
 
 def _list_asked(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the prompt as sent and its template's variables, of which one is the question."""
+    """Return the prompt as sent and its template's variables; one of them is the question."""
     prompt = result.get("prompt")
     sent = read_asked(prompt.get("raw") if isinstance(prompt, dict) else prompt)
     test = result.get("testCase")
@@ -172,7 +172,7 @@ def _provider_name(provider: Any) -> str | None:
 
 
 def _prompt_name(result: Mapping[str, Any]) -> str | None:
-    """Return what names a prompt whatever its variables are; `raw` has them filled in."""
+    """Return a prompt's name, the same for all variables; `raw` has them filled in."""
     prompt = get_mapping(result, "prompt")
     names = (
         prompt.get("label"),

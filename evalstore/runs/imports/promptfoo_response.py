@@ -18,7 +18,7 @@ _PARTS = frozenset({"text", "functionCall", "thoughtSignature", "thought"})
 
 
 def read_response_output(response: Any, place: Place) -> Output | None:
-    """Return the output of a response, an object or the output itself; None without one."""
+    """Return the output of a response, which is an object or the output itself; None if none."""
     raw = response.get("output") if isinstance(response, dict) else response
     if raw is None:
         return None
@@ -37,7 +37,7 @@ def _read_measures(response: Any) -> Measures:
         return NO_MEASURES
     used = get_mapping(response, "tokenUsage")
     return Measures(
-        # Of a cached response it is the time that the answer took when it was asked for.
+        # For a cached response, this is the time that the original answer took.
         latency_ms=read_measure(response.get("latencyMs")),
         cost_usd=read_measure(response.get("cost")),
         input_tokens=read_measure(used.get("prompt")),
@@ -74,7 +74,7 @@ def _arguments_of_call(arguments: Any) -> Mapping[str, Any]:
 def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
     """Return an output's text and its calls.
 
-    A JSON answer that merely has names and arguments has none.
+    A JSON answer that merely looks similar, with names and arguments, has no calls.
     """
     if isinstance(raw, str):
         return raw, []
@@ -106,7 +106,7 @@ def _are_calls(calls: Any) -> bool:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether a value is a function's name and arguments, which OpenAI writes as JSON text."""
+    """Whether a value is a function's name and its arguments as JSON text, as OpenAI writes it."""
     return (
         isinstance(value, dict)
         and value.keys() == {"name", "arguments"}
@@ -115,7 +115,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Whether a value is a part of Google's answer: a text or a function call, nothing else."""
+    """Whether a value is a part of a Google answer: only a text or a function call."""
     if not isinstance(part, dict) or not part.keys() <= _PARTS:
         return False
     if "functionCall" not in part:

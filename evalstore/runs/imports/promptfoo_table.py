@@ -1,13 +1,13 @@
 """Reads promptfoo's table of results (`-o results.csv`): columns for variables, then for prompts.
 
-A first column `Description` is there where a test has one. The output of a prompt stands below
-`[provider] prompt`, and behind it `Status`, `Score`, a `Metric: …` for each metric, `Grader Reason`
-and `Comment`. A row is named by its variable `id`, else by its number from 0, as in the other files
-of promptfoo. A cell that begins like a formula has an apostrophe before it, which is no part of the
-text. Measured with promptfoo 0.121.20.
+There is a first column `Description` if a test has one. The output of a prompt is in the column
+`[provider] prompt`, followed by `Status`, `Score`, a `Metric: …` for each metric, `Grader Reason`
+and `Comment`. A row's id is its variable `id`, else its number from 0, as in the other files of
+promptfoo. A cell that begins like a formula has an extra apostrophe before it. Tried with
+promptfoo 0.121.20.
 
-Tables of older releases have one column each prompt, whose cells hold verdict, score, reason and
-output as one text: `[FAIL] (0.50) …`. Where the output begins or ends is not to be told.
+Tables of older releases have one column for each prompt, whose cells have verdict, score, reason
+and output in one text: `[FAIL] (0.50) …`. Where the output begins or ends is unknown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from evalstore.runs.imports.grades import make_check, make_grade, read_passed, r
 
 _STATUS, _SCORE, _REASON, _METRIC = "Status", "Score", "Grader Reason", "Metric: "
 _FAILED, _DESCRIPTION = "ERROR", "Description"
-# What promptfoo puts an apostrophe before: a formula, and no signed number.
+# Where promptfoo puts an apostrophe: before a formula, but not before a signed number.
 _GUARDED = re.compile(
     r"'(?=[\s\u200b-\u200d]*(?:[=@]|[+-](?![0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?\s*\Z)))", re.IGNORECASE
 )

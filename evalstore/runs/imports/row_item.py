@@ -1,4 +1,4 @@
-"""Reads one row of a longer JSON text; an error is about that row, and reading goes on."""
+"""Reads one row of a longer JSON text; an error concerns only that row, and reading continues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.errors import LimitError, LoadError, Place
 from evalstore.runs.run_files import parse_json_object
 from evalstore.text import make_excerpt
 
-# As an output, NaN is an error of its row; anywhere else it is a number that is not there.
+# NaN as an output is an error of its row; anywhere else it is a missing number.
 _OUTPUTS = frozenset(
     {
         *("output", "outputs", "response", "answer", "messages", "resps", "interactions"),
@@ -21,7 +21,7 @@ _OUTPUTS = frozenset(
 
 
 def parse_lenient_object(line: bytes, place: Place) -> Mapping[str, Any]:
-    """Return the object of another tool's line, with null for NaN and the infinities."""
+    """Return the object on another tool's line, with null for NaN and the infinities."""
     try:
         return parse_json_object(line, place)
     except LoadError:
@@ -34,7 +34,7 @@ def parse_lenient_object(line: bytes, place: Place) -> Mapping[str, Any]:
 
 
 def read_item(stream: JsonStream, fields: Collection[str] | None) -> Mapping[str, Any] | LoadError:
-    """Return the next object of a stream, or why it is none; the stream goes on behind it."""
+    """Return the next object of a stream, or an error if it is not one; the stream is past it."""
     place = stream.locate()
     if stream.peek() != "{":
         stream.skip()

@@ -1,8 +1,8 @@
 """Reads tables of results that pandas writes for MLflow and Ragas: a column for each metric.
 
-A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows.
-MLflow has a column `NAME/value` for what a scorer found and for what was expected, which only its
-`assessments` tell apart, and `NAME/error_message` where a scorer raised. Measured with mlflow
+A row's id is its `id` (or `trace_id`), else its number from 0, as pandas numbers rows. MLflow has a
+column `NAME/value` both for what a scorer found and for what was expected; only its `assessments`
+distinguish them. It has `NAME/error_message` if a scorer raised an exception. Tried with mlflow
 3.17.2 (`mlflow.genai.evaluate` and `mlflow.models.evaluate`).
 """
 
@@ -32,11 +32,11 @@ from evalstore.runs.packed import open_unpacked
 _SCORES = ("/value", "/score")
 _REASONS = ("/rationale", "/justification", "/error_message")
 _RAISED = "/error_message"
-# What MLflow's own scorers expect, where a table has no `assessments`.
+# Expectations that MLflow's own scorers use, in case a table has no `assessments`.
 _EXPECTED = frozenset(
     {"expected_response", "expected_facts", "expected_retrieved_context", "guidelines"}
 )
-_EXPECTATION = re.compile(  # in what Python prints of them, as pandas writes a cell of CSV
+_EXPECTATION = re.compile(  # in Python's printed form, which pandas writes into CSV cells
     r"'assessment_name': '([^']*)'(?:(?!'assessment_name').)*?'expectation':", re.DOTALL
 )
 _IDS = ("id", "trace_id", "request_id")
@@ -102,14 +102,14 @@ def read_mlflow_row(
 ) -> OutputEntry:
     """Return one row: a check for each column `NAME/value`, `NAME/score` or `NAME/v1/score`.
 
-    A cell of CSV without a value is not in its row: of the `metrics` it has no score.
+    An empty CSV cell is not in its row, so a metric in `metrics` may have no score there.
     """
     complete = {**dict.fromkeys(metrics), **row}
     return _read_row(row, place, number, list(_list_mlflow_checks(complete)))
 
 
 def list_mlflow_metrics(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the columns in which a scorer of MLflow said something of a row."""
+    """Yield the columns in which an MLflow scorer said something about a row."""
     expected = _list_expectations(row.get("assessments"))
     for name, value in row.items():
         if name.endswith(_SCORES) and name.rpartition("/")[0] not in expected and value is not None:
@@ -117,7 +117,7 @@ def list_mlflow_metrics(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def list_ragas_metrics(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the columns in which a metric of Ragas gave a row a number."""
+    """Yield the columns in which a Ragas metric gave a row a number."""
     for name, value in row.items():
         if name not in _RAGAS_OWN and read_score(value) is not None:
             yield name
@@ -126,7 +126,7 @@ def list_ragas_metrics(row: Mapping[str, Any]) -> Iterator[str]:
 def read_ragas_row(
     metrics: Collection[str], row: Mapping[str, Any], place: Place, number: int
 ) -> OutputEntry:
-    """Return one row: a check for each metric, without a score where its cell has no number."""
+    """Return one row: a check for each metric, without a score if its cell has no number."""
     checks = [make_check(name, read_score(row.get(name)), engine="ragas") for name in metrics]
     return _read_row(row, place, number, checks)
 
@@ -149,7 +149,7 @@ def _list_mlflow_checks(row: Mapping[str, Any]) -> Iterator[CheckResult]:
 
 
 def _list_expectations(assessments: Any) -> AbstractSet[str]:
-    """Return the names of what was expected of a row, which no scorer found."""
+    """Return the names of a row's expectations, which are not results of scorers."""
     if isinstance(assessments, str):
         return _EXPECTED.union(_EXPECTATION.findall(assessments))
     several = assessments if isinstance(assessments, list) else ()
@@ -160,7 +160,7 @@ def _list_expectations(assessments: Any) -> AbstractSet[str]:
 def _read_row(
     row: Mapping[str, Any], place: Place, number: int, checks: list[CheckResult]
 ) -> OutputEntry:
-    # Elsewhere a column without a name is somebody's notes.
+    # The nameless column is pandas' index only if it is first; elsewhere it may be notes.
     names = (*_IDS, _INDEX) if next(iter(row), None) == _INDEX else _IDS
     id_ = next((found for name in names if (found := read_id(row.get(name)))), str(number))
     answer = _read_first(row, _ANSWERS)
@@ -177,14 +177,14 @@ def _read_row(
 
 
 def _list_parts(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a question that has several by name, as MLflow's `inputs` do."""
+    """Yield the texts of a question that has several named parts, such as MLflow's `inputs`."""
     value = next((row[name] for name in _ASKED if row.get(name) is not None), None)
     if isinstance(value, dict) and "messages" not in value:
         yield from (one for one in value.values() if isinstance(one, str))
 
 
 def _read_first(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """Return the first value under these names as text: messages' content, else JSON."""
+    """Return the first value under these names as text: the content of messages, else JSON."""
     value = next((row[name] for name in names if row.get(name) is not None), None)
     if isinstance(value, str) and value[:1] in {"[", "{"}:
         try:

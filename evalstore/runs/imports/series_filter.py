@@ -1,4 +1,4 @@
-"""Chooses one series of outputs among several by the names that the user wants."""
+"""Chooses one of several series of outputs by the names that the user gives."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _SHOWN = 6
 class SeriesFilter:
     """The wanted names by part of a `Series`, exact or ending in `*`.
 
-    `any_model` treats all models as one. Of the names in `exact`, `*` is a character like any
-    other.
+    `any_model` treats all models as one. In the names in `exact`, `*` is an ordinary character.
     """
 
     only: Mapping[str, str] = field(default_factory=dict)
@@ -42,13 +41,13 @@ class SeriesFilter:
 
     @property
     def single_parts(self) -> tuple[str, ...]:
-        """The parts in which all outputs of a run must agree: all but epochs, which are samples."""
+        """The parts in which a run's outputs must agree: all except epochs, which are samples."""
         return tuple(
             part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model)
         )
 
     def describe(self) -> Iterator[str]:
-        """Yield the note for the run's record that says which outputs were taken."""
+        """Yield the run's note on which outputs were chosen."""
         if self.only:
             yield f"of the outputs, only those of {self}"
 
@@ -60,16 +59,16 @@ class SeriesFilter:
 
 @dataclass(slots=True)
 class SeriesNames:
-    """The first name of each part among a stretch's wanted entries.
+    """The first name of each part among the wanted entries of a span.
 
-    `wanted`: there is such an entry.
+    `wanted`: there is at least one wanted entry.
     """
 
     first: dict[str, str] = field(default_factory=dict)
     wanted: bool = False
 
     def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
-        """Add another stretch's names; False if the two differ in a part of `alike`."""
+        """Add another span's names; False if the two differ in a part of `alike`."""
         self.wanted |= other.wanted
         names = {part: name for part, name in other.first.items() if part in alike}
         return all(self.first.setdefault(part, name) == name for part, name in names.items())
@@ -83,8 +82,8 @@ def filter_entries(
 ) -> Iterator[OutputEntry]:
     """Yield the wanted entries; raises `RefusedError`, with the names, for several series, or none.
 
-    With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them
-    need be wanted.
+    With `names`, the entries are a span of the file: their names are added to `names`, and it is no
+    error if none is wanted.
     """
     found = names or SeriesNames()
     matching: dict[Series, bool] = {}
@@ -105,7 +104,7 @@ def filter_entries(
 
 
 def _is_another_series(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
-    """Whether `series` differs in a part from the first name seen there, which `first` collects."""
+    """Whether `series` differs in a part from the first name there; adds new parts to `first`."""
     names = ((part, getattr(series, part)) for part in alike)
     return any(name is not None and first.setdefault(part, name) != name for part, name in names)
 

@@ -1,10 +1,10 @@
 """Reads gradings of skill-creator: `grading.json` of one run, `benchmark.json` of many.
 
-They hold what a grader said of each statement, with its evidence, and no output: they can be shown
-and compared, and hold nothing to grade again. A statement is a check by its own words. Graders call
-the list `expectations`, `assertions` or `assertion_results`, and leave the `summary` out or not. A
-benchmark has `runs`, or `configurations` with their runs; of one with a `run_summary` alone, each
-configuration is one row. AgentV writes files of both kinds, too.
+They have a grader's verdict on each statement, with its evidence, but no output: they can be shown
+and compared, but not graded again. A statement becomes a check, named by its text. Graders call the
+list `expectations`, `assertions` or `assertion_results`, and the `summary` is optional. A benchmark
+has `runs`, or `configurations` with their runs; if it has only a `run_summary`, each configuration
+is one row. AgentV also writes files of both kinds.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ PLACES = (*_STATEMENTS, "runs", "configurations", "run_summary", "summary")
 
 
 class _Graded(NamedTuple):
-    """One graded run as its file has it: the eval, its configuration, and the rest."""
+    """One graded run as the file has it: the eval, its configuration, and the rest."""
 
     eval: str
     configuration: str | None
@@ -83,7 +83,7 @@ def is_grading(names: AbstractSet[str]) -> bool:
 
 
 def read_gradings(path: Path) -> Iterator[OutputEntry]:
-    """Yield each run that was graded, without an output; raises `LoadError` for another shape."""
+    """Yield each graded run, without an output; raises `LoadError` for an unexpected shape."""
     record = _read_record(path)
     for number, found in enumerate(_list_graded(record, path), 1):
         if isinstance(found, LoadError):
@@ -115,7 +115,7 @@ def read_benchmark_facts(path: Path) -> FileFacts:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """Return the document; what cannot be read of it is left out, with what holds it."""
+    """Return the document; a part that cannot be read is left out, with the part around it."""
     record: dict[str, Any] = {}
     with open_unpacked(path) as file:
         stream = JsonStream(file, str(path))
@@ -160,7 +160,7 @@ def _list_configurations(value: Any, place: Place) -> Iterator[tuple[str, Any]]:
 
 
 def _list_configuration(name: str, held: Any, place: Place) -> Iterator[_Graded | LoadError]:
-    """Yield the runs of a configuration; of one that lists none, what it says of all."""
+    """Yield the runs of a configuration; if it lists none, its summary as one run."""
     several = (
         next((held[key] for key in _LISTS if key in held), None) if isinstance(held, dict) else held
     )
@@ -184,7 +184,7 @@ def _list_runs(runs: Any, configuration: str | None, place: Place) -> Iterator[_
 
 
 def _read_grade(run: Mapping[str, Any], place: Place) -> RecordedGrade:
-    """Return what was said about a run: the share of statements that hold, or that it says."""
+    """Return a run's grade: the share of statements that hold; without any, its stated pass rate."""
     key = next((key for key in _STATEMENTS if key in run), None)
     statements = (run[key] if key else None) or []
     if not isinstance(statements, list) or not all(isinstance(one, dict) for one in statements):
@@ -208,7 +208,7 @@ def _read_check(statement: Mapping[str, Any]) -> CheckResult:
 
 
 def _find_rate(summary: Any) -> Fraction | None:
-    """Return a summary's pass rate: a number, a mean among other figures, or passed of a total."""
+    """Return a summary's pass rate: a number, a mean among other figures, or passed / total."""
     rate = summary.get(_RATE) if isinstance(summary, dict) else None
     if isinstance(rate, dict):
         rate = rate.get("mean")
@@ -223,9 +223,9 @@ def _find_first(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 def _find_eval(record: Mapping[str, Any], path: Path) -> str:
-    """Return the eval that a grading is of: as it says, or by skill-creator's folders.
+    """Return the eval that was graded: as the file says, or by skill-creator's folder names.
 
-    Those are `eval-1/with_skill/run-1`.
+    Such a folder is `eval-1/with_skill/run-1`.
     """
     folders = path.absolute().parts[:-1]
     named = next((found[1] for part in reversed(folders) if (found := _EVAL.fullmatch(part))), "")

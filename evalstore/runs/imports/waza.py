@@ -1,6 +1,6 @@
-"""Reads results of waza: tasks, each with its runs, and what every grader said of a run.
+"""Reads results of waza: tasks, each with its runs, and each grader's result for a run.
 
-The shape is that of waza's own type of a result, `EvaluationOutcome`, in November 2026.
+The shape is that of waza's type `EvaluationOutcome` in November 2026.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 
 PLACES = ("tasks",)
 _ODD = "this task has another shape than waza writes"
-_PASSED = {"passed": True, "failed": False}  # a run of another status was not graded
+_PASSED = {"passed": True, "failed": False}  # a run with another status was not graded
 
 
 def is_result_file(names: AbstractSet[str]) -> bool:
@@ -39,7 +39,7 @@ def is_result_file(names: AbstractSet[str]) -> bool:
 
 
 def read_runs(path: Path) -> Iterator[OutputEntry]:
-    """Yield every run of every task; the runs of a task are told apart by their number."""
+    """Yield every run of every task; the runs of a task are numbered."""
     for place, row in iterate_rows(path, PLACES):
         if isinstance(row, LoadError):
             yield make_unread_entry(row)
