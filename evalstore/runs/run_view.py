@@ -55,8 +55,8 @@ class RunView:
     """A run and the requested outputs: `found` of `total`; `rows` are those that were kept.
 
     A question with samples has a row for each. Rows that fail come first, then those without a
-    score, then the rest, from the lowest score up; equal ones in the order of the run. `histogram`
-    counts the scores of the requested outputs in ten equal bins; the last includes 1.
+    score, then the rest, each group from the lowest score up; equal ones in the order of the run.
+    `histogram` counts the scores of the requested outputs in ten equal bins; the last includes 1.
     """
 
     run: Run

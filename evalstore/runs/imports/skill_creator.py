@@ -184,7 +184,7 @@ def _list_runs(runs: Any, configuration: str | None, place: Place) -> Iterator[_
 
 
 def _read_grade(run: Mapping[str, Any], place: Place) -> RecordedGrade:
-    """Return a run's grade: the share of statements that hold; without any, its stated pass rate."""
+    """Return a run's grade: the share of statements that hold, or without any its pass rate."""
     key = next((key for key in _STATEMENTS if key in run), None)
     statements = (run[key] if key else None) or []
     if not isinstance(statements, list) or not all(isinstance(one, dict) for one in statements):
