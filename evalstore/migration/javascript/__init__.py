@@ -1,4 +1,1 @@
-"""What JavaScript makes of texts, numbers and patterns.
-
-It is for legacy programs that are written in JavaScript.
-"""
+"""Translates JavaScript's texts, numbers, patterns and conditions, for tools written in it."""

@@ -1,6 +1,6 @@
-"""Reads those conditions of JavaScript on a text `output` that a check here says.
+"""Translates JavaScript conditions on a text `output` to checks, where both surely mean the same.
 
-The check is proved to say the same. No code is run.
+No code is run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST = 20_000
 
 
 def read_condition(code: str) -> dict[str, Any] | None:
-    """Return the check that a condition comes to; None where none is proved to."""
+    """Return the check that means the same as a condition; None if none surely does."""
     text = find_condition(code)
     if text is None:
         return None
@@ -52,13 +52,13 @@ def read_condition(code: str) -> dict[str, Any] | None:
 def is_statement(code: str) -> bool:
     """Whether a line of code begins with `return`.
 
-    That is no expression, so the line never runs.
+    Such a line is not an expression, so promptfoo cannot run it.
     """
     return "\n" not in code.rstrip() and re.match(r"\s*return\b(?!\$)", code) is not None
 
 
 def _match_all(pattern: re.Pattern[str], parts: list[str]) -> Iterator[re.Match[str]]:
-    """Yield the match of each part; none where one does not match."""
+    """Yield the match of each part, or nothing at all if a part does not match."""
     found = [match for part in parts if (match := pattern.fullmatch(part))]
     yield from found if len(found) == len(parts) else ()
 
@@ -83,8 +83,8 @@ def _read_texts(found: list[re.Match[str]], *, any_of: bool) -> dict[str, Any] |
 class _Pattern(NamedTuple):
     """A condition as a pattern of the texts that meet it.
 
-    It is for their start, or may match anywhere; `is_turned`: the texts that do not match meet it;
-    `counts_units`: a character above U+FFFF counts as two, as in JavaScript.
+    It must match at the start, or may match anywhere. `is_turned`: the condition is met by texts
+    that do not match. `counts_units`: a character above U+FFFF counts as two, as in JavaScript.
     """
 
     text: str
@@ -101,8 +101,8 @@ class _Pattern(NamedTuple):
 
 def _make_check(said: _Pattern) -> dict[str, Any]:
     pattern = said.text if said.is_anywhere else f"\\A{said.text}"
-    # Without (?a), `\b` and letters of either case would know some beyond ASCII, as in JavaScript
-    # they do not. The engine knows it of a whole pattern alone.
+    # With (?a), `\b` and ignoring case concern only ASCII, as in JavaScript. The engine allows it
+    # only for a whole pattern.
     fold = "(?a)" if "\\b" in pattern or _FOLDED in pattern else ""
     turned = {"negate": True} if said.is_turned else {}
     if not said.counts_units:
@@ -118,7 +118,7 @@ def _read_part(text: str, start: int) -> tuple[_Pattern, int] | None:
     match = _EQUAL.match(text, start) or _LENGTH.match(text, start)
     if match is None:
         return None
-    if text[:start].rstrip().endswith("!"):  # which binds closer than a comparison
+    if text[:start].rstrip().endswith("!"):  # it binds tighter than a comparison
         raise UnreadError
     return (_read_length if match.re is _LENGTH else _read_call)(match), match.end()
 
@@ -135,7 +135,7 @@ def _read_length(match: re.Match[str]) -> _Pattern:
         raise UnreadError
     low = number + (sign == ">") if sign[0] in ">=" else 0
     if sign[0] == ">":
-        # A text of one unit or more has one character or more.
+        # A text with at least one unit has at least one character.
         return _Pattern(f"(?s:.){{{low}}}", counts_units=low > 1)
     high = number - (sign == "<")
     if high < 0:
@@ -144,7 +144,7 @@ def _read_length(match: re.Match[str]) -> _Pattern:
 
 
 def _read_test(match: re.Match[str]) -> _Pattern:
-    # A pattern that is written anew has no place to go on from.
+    # A pattern literal is created anew for each run, so it has no `lastIndex` to continue from.
     flags = match["flags"].replace("g", "")
     if len(set(flags)) < len(flags):
         raise UnreadError

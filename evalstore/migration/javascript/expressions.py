@@ -1,4 +1,4 @@
-"""Takes code apart into one condition, and a condition into `&&`, `||`, `!` and their parts.
+"""Reduces code to one condition, and splits a condition into `&&`, `||`, `!` and their parts.
 
 No code is run.
 """
@@ -26,7 +26,7 @@ _NAMED = re.compile(
     rf"(?:const|let|var)\s+(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>(?:{STRING}|{REGEX}|[^;\n])+);\s*"
 )
 _RETURN = re.compile(rf"return\b[ \t]*(?!\s)(?P<what>(?:{STRING}|{REGEX}|[^;{{}}])+);?", re.DOTALL)
-# What binds less closely than a call: a constant with one is written out in parentheses.
+# Operators that bind less tightly than a call: a constant with one is inserted in parentheses.
 _OPERATOR = re.compile(r"[&|?!=<>+\-*/%~^]")
 _GIVEN = frozenset({"output", "JSON", "String", "Array"})
 _CHOICE = re.compile(r"(?P<condition>.*\S)\s*\?\s*(?:1\s*:\s*0|true\s*:\s*false)", re.DOTALL)
@@ -35,12 +35,12 @@ _DEPTH = 20
 
 
 def find_condition(code: str) -> str | None:
-    """Return the condition on `output` that code returns; None where it does more than that.
+    """Return the condition on `output` that code returns; None if the code does anything else.
 
-    Its constants are written out. What code throws counts as false.
+    Constants are replaced by their values. An exception counts as false.
     """
     body = _COMMENT.sub("", code.rstrip())
-    # More than one line is the body of a function, one line an expression.
+    # Several lines are the body of a function; one line is an expression.
     text = _read_body(body) if "\n" in code.rstrip() else _trim(body)
     if text is not None and (immediate := _IMMEDIATE.fullmatch(text)):
         text = _read_body(immediate["body"])
@@ -60,7 +60,7 @@ def _read_body(body: str) -> str | None:
     while match := _NAMED.match(body):
         name, value = match["name"], _fill_names(match["value"].strip(), names)
         body = body[match.end() :]
-        # A constant that nothing reads may still throw.
+        # Even an unused constant may throw.
         if name in _GIVEN | names.keys() or name not in _TOKEN.findall(body):
             return None
         is_simple = not _OPERATOR.search(_LITERAL.sub("", value))
@@ -74,14 +74,14 @@ def _fill_names(text: str, names: dict[str, str]) -> str:
 
 
 class UnreadError(Exception):
-    """A condition is none that can be said here."""
+    """A condition cannot be translated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language(Generic[Said]):
-    """What conditions are said in: how the one at a place of a text is read, and joined to others.
+    """The target of a translation: how to read one part of a condition, and how to join parts.
 
-    `read_part` returns it with its end, or None.
+    `read_part` returns the part at a position of the text with its end, or None.
     """
 
     read_part: Callable[[str, int], tuple[Said, int] | None]
@@ -91,7 +91,7 @@ class Language(Generic[Said]):
 
 
 def translate_condition(text: str, language: Language[Said]) -> Said | None:
-    """Return what a condition is in another language; None where nothing there says it."""
+    """Return a condition in another language; None if it cannot be expressed there."""
     try:
         found, end = _read_any(text, 0, language, _DEPTH)
     except UnreadError:
@@ -121,7 +121,7 @@ def _read_parts(
 
 
 def _read_one(text: str, start: int, to: Language[Said], depth: int) -> tuple[Said, int]:
-    """Read one part of a condition; raises `UnreadError` where there is none."""
+    """Read one part of a condition; raises `UnreadError` if there is none."""
     if not depth:
         raise UnreadError
     if read := to.read_part(text, start):
@@ -142,5 +142,5 @@ def _skip_blank(text: str, start: int) -> int:
 
 
 def read_string(literal: str) -> str:
-    """Return the text that a literal in quotes stands for."""
+    """Return the value of a quoted string literal."""
     return re.sub(r"\\(.)", lambda match: {"n": "\n"}.get(match[1], match[1]), literal[1:-1])

@@ -1,4 +1,4 @@
-"""Lists the files that a pattern of npm's `glob` names, in the order in which that lists them."""
+"""Lists the files that match a pattern of npm's `glob`, in the same order as that package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ListFolder = Callable[[str], Sequence[tuple[str, bool]]]
 _MAGIC = re.compile(r"[*?{\[]")
 _ANY_DEPTH = "**"
 _RANGE = re.compile(r"(-?[0-9]{1,4})\.\.(-?[0-9]{1,4})")
-_MOST_PATTERNS = 1_000  # that braces may stand for
+_MOST_PATTERNS = 1_000  # the most patterns that braces may expand to
 _FOLDERS_ENTERED = 10_000
 
 
@@ -31,10 +31,10 @@ def has_pattern(path: str) -> bool:
 
 
 def list_matches(pattern: str, list_folder: ListFolder) -> list[str]:
-    """Return the files that a pattern names: by its first alternative, and the last names first.
+    """Return the files that match a pattern: by its first alternative, then the last names first.
 
-    A name that begins with a dot is found only where the pattern's part begins with one. There is
-    nothing for what the pattern has and this does not know, such as `!(a)`.
+    A name that begins with a dot matches only a part of the pattern that does too. The result is
+    empty for a pattern with unknown syntax, such as `!(a)`.
 
     Examples:
         >>> list_matches("{b,a}*.md", lambda _: [("a1.md", False), ("a2.md", False)])
@@ -46,14 +46,14 @@ def list_matches(pattern: str, list_folder: ListFolder) -> list[str]:
 
 
 class _FolderReader:
-    """Reads each folder once, the last name first, and no more than so many."""
+    """Reads each folder once, the last name first, up to a limit of folders."""
 
     def __init__(self, list_folder: ListFolder) -> None:
         self._list_folder = list_folder
         self._read = dict[str, dict[str, bool]]()
 
     def read(self, folder: str) -> dict[str, bool]:
-        """Return the names in a folder, each with whether it is one itself."""
+        """Return the names in a folder, each with whether it is a folder itself."""
         if folder not in self._read:
             is_room = len(self._read) < _FOLDERS_ENTERED
             found = sorted(self._list_folder(folder), reverse=True) if is_room else []
@@ -62,7 +62,7 @@ class _FolderReader:
 
 
 def _walk(walks: Sequence[_GlobStep], reader: _FolderReader) -> Iterator[str]:
-    """Yield what patterns find: what is in a folder itself before what is below it."""
+    """Yield the matches of patterns: those in a folder itself before those below it."""
     below: dict[str, dict[tuple[str, ...], None]] = {}
     for walk in walks:
         folder, parts = walk
@@ -91,7 +91,7 @@ def _match_entry(
     *,
     is_folder: bool,
 ) -> Iterator[str]:
-    """Yield an entry that ends a pattern, and note with `enter` what is to be matched below it."""
+    """Yield an entry that completes a pattern; pass what is left to match below it to `enter`."""
     first, *rest = parts
     if first == _ANY_DEPTH:
         if not name.startswith("."):
@@ -125,7 +125,7 @@ def _matches(part: str, name: str) -> bool:
 
 
 def _expand_braces(pattern: str) -> list[str]:
-    """Return the patterns that one with alternatives in braces stands for, in their order."""
+    """Return the patterns to which one with alternatives in braces expands, in order."""
     found, waiting = list[str](), [pattern]
     while waiting and len(found) + len(waiting) <= _MOST_PATTERNS:
         one = waiting.pop(0)
@@ -139,7 +139,7 @@ def _expand_braces(pattern: str) -> list[str]:
 
 
 def _split_braces(pattern: str) -> tuple[str, list[str], str] | None:
-    """Return the first braces with alternatives, and what is around them; None without any."""
+    """Return the first braces with alternatives, and the text around them; None without any."""
     for start in (match.start() for match in re.finditer(r"\{", pattern)):
         depth, cuts = 0, [start]
         for place in range(start, len(pattern)):

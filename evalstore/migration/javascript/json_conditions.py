@@ -1,4 +1,4 @@
-"""Says conditions of JavaScript on the JSON of `output` as a JSON Schema."""
+"""Translates JavaScript conditions on the JSON of `output` to a JSON Schema."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from evalstore.migration.javascript.searches import CALL, EQUAL, write_search
 from evalstore.migration.javascript.values import SPACE, TRIM_STEP, write_number
 
 Schema = dict[str, Any]
-# What code that takes the marks of a fence off both ends leaves of an output.
+# What is left of an output after code has removed the marks of a code fence from both ends.
 _UNFENCED = f"\\A(?:```json[{SPACE}]*|```[{SPACE}]*)?((?s:.)*?)(?:[{SPACE}]*```)?\\Z"
-# The texts that are read as JSON, and the steps that make them of an output.
+# The expressions that are parsed as JSON, and the steps that make their text from an output.
 _SOURCES: Mapping[str, list[Any]] = {
     r"output.replace(/^```json\s*|^```\s*|\s*```$/g, '').trim()": [
         {"regex_group": _UNFENCED},
@@ -33,25 +33,25 @@ _SOURCE = "|".join(map(re.escape, _SOURCES))
 _PATH = rf"JSON\.parse\(\s*(?P<source>{_SOURCE})\s*\)(?P<path>(?:\??\.[A-Za-z_]\w*)+)"
 _LITERAL = rf"(?:{STRING}|true|false|null|-?(?:0|[1-9][0-9]{{0,14}})(?:\.[0-9]{{1,6}})?)(?![\w.])"
 _WORDS = {"true": True, "false": False, "null": None}
-# Keys that objects, lists and texts have beside those of their JSON, whose values are no functions.
+# Properties of objects, lists and texts that are not keys of their JSON, and not functions.
 _OWN_KEYS = frozenset({"length", "constructor", "__proto__"})
 
 
 class JsonCondition(NamedTuple):
-    """What a condition on JSON comes to: steps that make that JSON of an output, and a schema."""
+    """A translated condition on JSON: the steps that make the JSON from an output, and a schema."""
 
     steps: list[Any]
     schema: Schema
 
 
 def read_json_condition(text: str) -> JsonCondition | None:
-    """Return what a condition on the JSON of an output demands; None where no schema says it.
+    """Return what a condition on the JSON of an output demands; None if no schema expresses it.
 
-    Code that throws, as on a text that is not JSON, fails.
+    Code that throws an exception, as for a text that is not JSON, fails.
     """
     paths = list(re.finditer(_PATH, text, re.ASCII))
     sources = {path["source"] for path in paths}
-    # Behind `||` it matters which part throws first, as a path into nothing does.
+    # With `||` it matters which part throws first; a path into null or undefined throws.
     is_deep = any(path["path"].count(".") > 1 for path in paths)
     if len(sources) != 1 or (is_deep and "||" in text):
         return None
@@ -85,12 +85,12 @@ def _make_equal(match: re.Match[str]) -> Schema:
 def _make_typed(match: re.Match[str]) -> Schema:
     if match["value"] != "number":
         return {"type": match["value"]}
-    # A number without end is of no type that a schema knows.
+    # An infinite number has none of the types of a schema.
     return {"not": {"type": ["array", "boolean", "null", "object", "string"]}}
 
 
 def _make_printed(match: re.Match[str]) -> Schema:
-    """Return the schema of what `String()` writes as a text: also lists that hold it alone."""
+    """Return the schema of values that `String()` writes as a text, such as a list of only it."""
     text, name = read_string(match["value"]), f"printed_{match.start()}"
     if not text or "," in text or text in _ODD_TEXTS or text.startswith("function"):
         raise UnreadError
@@ -109,8 +109,8 @@ def _make_listed(match: re.Match[str]) -> Schema:
 
 
 def _make_search(match: re.Match[str]) -> Schema:
-    """Return the schema of a text in which another is found; of what has no such function, none."""
-    if "||" in match.string:  # behind which it would matter which part throws
+    """Return the schema of a text that contains another; values without that function do not."""
+    if "||" in match.string:  # then it would matter which part throws
         raise UnreadError
     name, text = match.groupdict().get("name") or "===", read_string(match["text"])
     pattern, is_anywhere = write_search(name, text, match["made"])
@@ -120,7 +120,7 @@ def _make_search(match: re.Match[str]) -> Schema:
     return {"anyOf": [found, {"type": "array", "contains": {"const": text}}]}
 
 
-# A list of null alone is written as nothing.
+# A list with only null is written as an empty text.
 _ODD_TEXTS = frozenset({"undefined", "null", "[object Object]", "Infinity", "-Infinity"})
 _PARTS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Schema]]] = [
     (re.compile(rf"{_PATH}\s*===\s*(?P<value>{_LITERAL})", re.ASCII), _make_equal),
@@ -160,7 +160,7 @@ def _join_all(schemas: Sequence[Schema]) -> Schema:
 
 
 def _turn(_: Schema) -> Schema:
-    raise UnreadError  # it throws, and so fails, turned round or not
+    raise UnreadError  # an exception fails, negated or not
 
 
 def _join_any(schemas: Sequence[Schema]) -> Schema:

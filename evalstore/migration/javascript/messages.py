@@ -1,6 +1,6 @@
-"""Finds the lists of chat messages, and the texts, that are written out in a JavaScript file.
+"""Finds the literal lists of chat messages, and literal texts, in a JavaScript file.
 
-No code of it is run.
+No code is run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MESSAGE = re.compile(
 _TEXT = re.compile(r"(?:\bconst\s+|\bexports\.)\w+\s*=\s*`((?:[^`\\$]|\$(?!\{))*+)`")
 _BETWEEN = re.compile(r"\s*,\s*\{\s*")  # from the end of a message to the next
 _STARTS, _ENDS = re.compile(r"\[\s*\{\s*\Z"), re.compile(r"\s*,?\s*\]")
-_BEFORE = 200  # characters in which a list may start
+_BEFORE = 200  # characters before a message in which its list may start
 _ESCAPE = re.compile(
     r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL
 )
@@ -30,7 +30,7 @@ _INDENT = re.compile(r"^[^\S\n]+(?=\S)", re.MULTILINE)
 def list_messages(code: str) -> Iterator[list[tuple[str, str]]]:
     """Yield the lists of messages in a file, as roles and texts.
 
-    A list with a message that code makes is left out.
+    A list with a message that is not a literal is left out.
     """
     matches = list(_MESSAGE.finditer(code))
     while matches:
@@ -45,7 +45,7 @@ def list_messages(code: str) -> Iterator[list[tuple[str, str]]]:
 
 
 def list_texts(code: str) -> Iterator[str]:
-    """Yield the texts over several lines that a file gives a name, as they are written."""
+    """Yield the multi-line texts that a file assigns to a name, as they are written."""
     yield from (match[1] for match in _TEXT.finditer(code))
 
 
@@ -61,10 +61,7 @@ def _read_escape(match: re.Match[str]) -> str:
 
 
 def _remove_indent(text: str) -> str:
-    """Return a text as the usual function `dedent` has it.
-
-    It is without the indent of all lines, and trimmed.
-    """
+    """Return a text without the common indent of its lines, trimmed, like npm's `dedent`."""
     depths = [len(indent) for indent in _INDENT.findall(text)]
     least = min(depths, default=0)
     lines = (line[least:] if line[:1] in {" ", "\t"} else line for line in text.split("\n"))

@@ -1,4 +1,4 @@
-"""Translates a pattern of JavaScript into one that finds the same here, or says why none does."""
+"""Translates a JavaScript pattern to one that matches the same here, or finds out why it cannot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from evalstore.migration.javascript.values import SPACE
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
-# The tokens of JavaScript's patterns without the flags u, v and y, one a match.
+# Matches one token of a JavaScript pattern without the flags u, v and y.
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu]))
     |(?P<class>\[\^?(?:\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|[^\]\\])+\])
@@ -21,18 +21,18 @@ _TOKEN = re.compile(
 _INNER = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|.", re.DOTALL)
 _ENDS = "\\n\\r\\u2028\\u2029"
 _SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": SPACE}
-# Zero-width tokens, which at least one of the two languages does not let a quantifier repeat.
+# Zero-width tokens; at least one of the two languages does not allow a quantifier after them.
 _EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
 _LOOKS = frozenset({"(?=", "(?!"})
 _ANYTHING = frozenset(f"[\\{one}\\{other}]" for one, other in ("sS", "Ss", "dD", "Dd", "wW", "Ww"))
 _LETTERS = frozenset("nrtfv")
-# Letters that an escape leaves as they are.
+# Letters that mean themselves after a backslash.
 _IDLE_LETTERS = frozenset("aeghijlmopqyzACEFGHIJKLMNOPQRTUVXYZ")
 _FLAGS = frozenset("dgimsuvy")
-# What flag u lets stand behind a backslash; within a class also a hyphen.
+# What flag u allows after a backslash; within a class also a hyphen.
 _UNICODE_ESCAPES = frozenset("^$\\.*+?()[]{}|/dDwWsSbBnrtfvxu")
 _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
-# A class of nothing and one of everything, and what is plain text by itself.
+# An empty class, a class of everything, and characters that are plain text on their own.
 _ODD = {"[]": "(?!)", "[^]": "[\\s\\S]", "{": "\\{", "}": "\\}", "]": "\\]"}
 _LITERALS = re.compile(r"\\.|\[\^?\]|\[\^?(?:\\.|[^\]\\])*\]|\{[0-9]+(?:,[0-9]*)?\}|.", re.DOTALL)
 _ERRORS = re.compile(
@@ -51,8 +51,9 @@ def translate_pattern(
 ) -> tuple[str, str] | None:
     """Return an equivalent pattern and its flags for `regex` checks.
 
-    It is None where that is not certain. With `is_plane_enough` it need only be one for texts
-    without characters above U+FFFF, which are two units in JavaScript; they may have those units.
+    The result is None if no equivalent is certain. With `is_plane_enough` it needs to be equivalent
+    only for texts without characters above U+FFFF, which are two units in JavaScript; the texts may
+    contain those units.
     """
     # Case folding of letters beyond ASCII differs between the two languages.
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
@@ -63,16 +64,15 @@ def translate_pattern(
     if None in words:
         return None
     text = "".join(word for word in words if word)
-    # Without (?a) the letters k and s would match the Kelvin sign and the long s, which they do not
-    # in JavaScript.
+    # Without (?a), k and s would match the Kelvin sign and the long s, unlike in JavaScript.
     fold = "(?a)" if "i" in flags or "\\b" in text else ""
     return fold + text, "i" if "i" in flags else ""
 
 
 def translate_unicode_pattern(pattern: str) -> str | None:
-    """Return an equivalent of a pattern with flag u, by which characters are counted as here.
+    """Return an equivalent of a pattern with flag u, which counts characters as Python does.
 
-    It is None where that is not certain, and where JavaScript takes no such pattern.
+    The result is None if no equivalent is certain, or if the pattern is not valid JavaScript.
     """
     tokens = list(_split_tokens(pattern))
     escaped = {text[:2] for kind, text in tokens if kind == "escape"}
@@ -87,16 +87,16 @@ def translate_unicode_pattern(pattern: str) -> str | None:
 
 
 def translate_unit_pattern(pattern: str) -> str | None:
-    """Return an equivalent of a pattern without flags for what the step `utf16` makes of a text.
+    """Return an equivalent of a pattern without flags, for the result of the step `utf16`.
 
-    It is None where that is not certain.
+    The result is None if no equivalent is certain.
     """
     found = translate_pattern(split_pairs(escape_literals(pattern)), "", is_plane_enough=True)
     return found and found[0]
 
 
 def split_pairs(pattern: str) -> str:
-    """Return a pattern that has escapes of both units for a character above U+FFFF."""
+    """Return a pattern with characters above U+FFFF written as escapes of their two units."""
     return _ABOVE_PLANE.sub(_escape_pair, pattern)
 
 
@@ -106,19 +106,13 @@ def _escape_pair(match: re.Match[str]) -> str:
 
 
 def escape_literals(pattern: str) -> str:
-    """Return a pattern in which braces and brackets that are plain text are escaped.
-
-    JavaScript takes them for plain text.
-    """
+    """Return a pattern with braces and brackets escaped where JavaScript reads them as text."""
     parts = (match[0] for match in _LITERALS.finditer(pattern))
     return "".join(_ODD.get(part, part) for part in parts)
 
 
 def find_syntax_error(pattern: str) -> str:
-    """Return why no release of JavaScript takes a pattern.
-
-    It says so as far as that is certain, and is empty for none.
-    """
+    """Return why a pattern is invalid in every release of JavaScript; empty if not certain."""
     depth, repeatable = 0, False
     for match in _ERRORS.finditer(escape_literals(pattern)):
         text = match[0]
@@ -133,13 +127,13 @@ def find_syntax_error(pattern: str) -> str:
         depth += text.startswith("(") - (text == ")")
         if depth < 0:
             return "a ) closes nothing"
-        # What the opening of a group says, such as `?:`, repeats nothing.
+        # The `?` in the opening of a group, such as `(?:`, is not a quantifier.
         repeatable = not (text.startswith("(") or text == "|" or match["repeat"])
     return "a group is not closed" if depth else ""
 
 
 def find_flag_error(flags: str) -> str:
-    """Return why JavaScript takes no pattern with these flags; empty for none."""
+    """Return why these flags are invalid in JavaScript; empty if they are valid."""
     odd = sorted({flag for flag in flags if flag not in _FLAGS or flags.count(flag) > 1})
     if odd:
         return f"the flags {make_excerpt(''.join(odd), SHORT_EXCERPT)} are unknown, or come twice"
@@ -151,7 +145,7 @@ def _translate_tokens(pattern: str, flags: str, *, is_plane_enough: bool) -> Ite
     if not _is_well_formed(tokens):
         yield None
         return
-    # Each token is judged by the quantifier behind it.
+    # The translation of a token depends on the quantifier after it.
     following = [*(text for _, text in tokens), ""][1:]
     if not is_plane_enough and not _needs_no_half_characters(tokens, following):
         yield None
@@ -173,10 +167,7 @@ def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
-    """Whether tokens are known, groups closed, and their names unique.
-
-    Quantifiers must be on what can repeat.
-    """
+    """Whether all tokens are known, groups closed, names unique, and quantifiers allowed."""
     groups: list[str] = []
     names: set[str] = set()
     single = False
@@ -198,9 +189,9 @@ def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
 
 
 def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str]) -> bool:
-    """Whether code units and characters count alike.
+    """Whether it makes no difference to count code units or characters.
 
-    They do with at most one `+` on an unknown one, in no group.
+    That is so with at most one `+` on an unknown character, outside groups.
     """
     depth, wanting = 0, 0
     for (kind, text), follows in zip(tokens, following, strict=True):
@@ -239,7 +230,7 @@ def _translate_plain(text: str, flags: str, *, many: bool) -> str | None:
             return None
         return "(?s:.)" if "s" in flags else f"[^{_ENDS}]"
     if text == "^":
-        # In mode m, lines end at four characters in JavaScript, at LF alone in Python.
+        # With flag m, four characters end a line in JavaScript, but only LF in Python.
         return f"(?<![^{_ENDS}])" if "m" in flags else "\\A"
     if text == "$":
         return f"(?![^{_ENDS}])" if "m" in flags else "\\Z"
@@ -259,7 +250,7 @@ def _translate_escape(text: str, *, many: bool) -> str | None:
 
 
 def _is_itself(escaped: str) -> bool:
-    """Whether a character means nothing but itself behind a backslash."""
+    """Whether a character means only itself after a backslash."""
     is_word = escaped.isalnum() or escaped == "_"
     return escaped.isascii() and (not is_word or escaped in _IDLE_LETTERS)
 
@@ -292,7 +283,7 @@ def _translate_class_item(text: str) -> str | None:
 
 
 def _has_set_in_range(items: list[str | None]) -> bool:
-    """Whether a set of characters ends a range, which JavaScript reads as three single items."""
+    """Whether a range ends with a set of characters; JavaScript reads it as three single items."""
     sets = set(_SETS.values())
     triples = zip(items, items[1:], items[2:], strict=False)
     return any(mid == "-" and not sets.isdisjoint((low, high)) for low, mid, high in triples)

@@ -1,4 +1,4 @@
-"""Translates JSON Schemas of draft-07 from what JavaScript's Ajv reads in them."""
+"""Translates JSON Schemas of draft-07, as JavaScript's Ajv reads them, to equivalent ones here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalstore.migration.javascript.patterns import translate_unicode_pattern
 _INNER = frozenset({"items", "additionalItems", "additionalProperties", "not"})
 _INNER_LISTS = frozenset({"anyOf", "oneOf", "allOf"})
 _INNER_MAPS = frozenset({"properties", "definitions", "$defs"})
-# Those that mean the same here, whatever is beside them.
+# Keywords that mean the same here, whatever other keywords are beside them.
 _PLAIN = frozenset(
     {"type", "required", "enum", "const", "minimum", "maximum", "minLength", "maxLength"}
     | {"exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems", "uniqueItems"}
@@ -22,7 +22,7 @@ _REFERENCE = re.compile(r"#/(?P<place>definitions|\$defs)/(?P<name>\w+)", re.ASC
 
 
 class UntranslatableError(Exception):
-    """A schema has a keyword that none here is certain to say; the message is the keyword."""
+    """A schema has a keyword without a certain equivalent here; the message is the keyword."""
 
 
 def translate_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _translate(schema: Any, root: dict[str, Any]) -> Any:
         return schema
     if not isinstance(schema, dict):
         raise UntranslatableError("a subschema")
-    # Without a list before them, these are an error there.
+    # Without a list of `items`, Ajv rejects these keywords.
     if "additionalItems" in schema and not isinstance(schema.get("items"), list):
         raise UntranslatableError("additionalItems")
     return {key: _translate_keyword(key, value, schema, root) for key, value in schema.items()}
@@ -53,7 +53,7 @@ def _translate_keyword(key: str, value: Any, schema: dict[str, Any], root: dict[
         return {name: _translate(item, root) for name, item in _demand(key, value, dict).items()}
     if key == "pattern" and (pattern := translate_unicode_pattern(_demand(key, value, str))):
         return pattern
-    # What is beside a reference counts in one of the two alone.
+    # Keywords beside a reference count in only one of the two.
     if key == "$ref" and len(schema) == 1 and _leads_within(value, root):
         return value
     raise UntranslatableError(key)
@@ -66,6 +66,6 @@ def _demand(key: str, value: Any, type_: type) -> Any:
 
 
 def _leads_within(ref: Any, root: dict[str, Any]) -> bool:
-    """Whether a reference names one of the definitions of its schema."""
+    """Whether a reference names a definition in its own schema."""
     match = _REFERENCE.fullmatch(ref) if isinstance(ref, str) else None
     return match is not None and match["name"] in root.get(match["place"], ())

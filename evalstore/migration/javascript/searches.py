@@ -1,4 +1,4 @@
-"""Writes what JavaScript looks for in a text as a pattern."""
+"""Writes JavaScript's searches in a text, such as `includes`, as patterns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from evalstore.migration.javascript.expressions import STRING, UnreadError
 from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space
 
 _MADE = r"(?P<made>(?:\.trim\(\)|\.toLowerCase\(\))*)"
-# How code looks for a text, behind the text that it looks in.
+# How code searches for a text: what follows the text that it searches in.
 CALL = (
     rf"{_MADE}\.(?P<name>includes|startsWith|endsWith)"
     rf"\(\s*(?P<text>{STRING})\s*\)(?!\s*[=<>.\[])"
 )
 EQUAL = rf"{_MADE}\s*===\s*(?P<text>{STRING})"
-# What becomes a letter of ASCII in lower case, beside its capital: the Kelvin sign, and a capital I
-# with a dot, behind which a dot is left over.
+# Besides capitals, these become an ASCII letter in lower case: the Kelvin sign, and a capital I
+# with a dot, which leaves a combining dot after it.
 _ALSO = {"k": "\\u212a", "i": "\\u0130"}
 
 
@@ -29,9 +29,9 @@ class Search(NamedTuple):
 
 
 def write_search(name: str, text: str, made: str) -> Search:
-    """Return the pattern by which a text is found; raises `UnreadError` where none is certain.
+    """Return the pattern that finds a text; raises `UnreadError` if none is certain.
 
-    `name` is the function that looks, or `===`; `made` is what was made of where it looks.
+    `name` is the function that searches, or `===`; `made` are the calls on the searched text first.
     """
     is_trimmed, is_lower = ".trim()" in made, ".toLowerCase()" in made
     if has_half_character(text) or (is_trimmed and (not text or text != trim_space(text))):
@@ -46,7 +46,7 @@ def write_search(name: str, text: str, made: str) -> Search:
 
 
 def _fold(text: str, *, has_end: bool) -> Iterator[str]:
-    """Yield a pattern for each letter of a text that is looked for in lower case."""
+    """Yield a pattern for each letter of a text that is searched for in lower case."""
     for place, letter in enumerate(text, 1):
         is_dotted = letter == "i" and (has_end or place < len(text))
         also = "" if is_dotted else _ALSO.get(letter, "")

@@ -1,4 +1,4 @@
-"""Writes values as JavaScript's `String()` does, and splits texts where its white space is."""
+"""Writes values like JavaScript's `String()`, and trims texts by JavaScript's white space."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 # What JavaScript's `\\s` and `trim` take for white space, as the inside of a class of characters.
 SPACE = "\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 _TRIMMED = re.compile(rf"\A[{SPACE}]+|[{SPACE}]+\Z")
-# The step of a check that leaves of a text what `trim` does.
+# The step of a check that does the same as `trim`.
 TRIM_STEP: Mapping[str, Any] = {
     "regex_group": {"pattern": f"[^{SPACE}](?:(?s:.)*[^{SPACE}])?|\\Z", "group": 0}
 }
-# The step that leaves the units of UTF-16 of a text, which JavaScript takes for its characters.
+# The step that turns a text into its UTF-16 units, which are JavaScript's characters.
 UNITS_STEP = "utf16"
-# From these powers of ten on, numbers are written with an exponent.
+# From these powers of ten on, JavaScript writes numbers with an exponent.
 _LARGE, _SMALL = 21, -6
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -28,7 +28,7 @@ def trim_space(text: str) -> str:
 
 
 def has_half_character(text: str) -> bool:
-    """Whether a text holds half of a character above U+FFFF, which no text of ours can."""
+    """Whether a text has half of a character above U+FFFF, which UTF-8 cannot encode."""
     return _SURROGATE.search(text) is not None
 
 

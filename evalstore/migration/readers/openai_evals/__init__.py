@@ -11,10 +11,7 @@ COMPANIONS = True
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return what a file of OpenAI's evals holds.
-
-    That is its questions, the rubric of a hosted eval, or the questions of its outputs.
-    """
+    """Read a file of OpenAI's evals: a registry's questions, or a hosted eval's rubric or items."""
     root = legacy.document.value
     if isinstance(root, list):
         return read_items(root, ())

@@ -1,7 +1,4 @@
-"""What each class of openai/evals asks of an output.
-
-It gives the checks for one sample, and what they lose.
-"""
+"""Translates each class of openai/evals to the checks of one sample, with what they lose."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from evalstore.documents import read_legacy_json
 from evalstore.errors import LoadError
 from evalstore.migration.value_readings import describe_type
 
-_NEVER = "(?!)"  # a pattern that no text has
-# How FuzzyMatch writes an output and an ideal before it compares them.
+_NEVER = "(?!)"  # a pattern that matches no text
+# How FuzzyMatch normalizes an output and an ideal before it compares them.
 _NORMAL = ["lower", "no_punctuation", "no_articles", "collapse_space", "strip"]
-# A text has half the square of its length of pieces, which all stand in the question.
+# A text of n characters has about n²/2 pieces, and all of them are written into the question.
 _LONGEST_IDEAL = 24
 _LONG = (
     "an ideal of more than {} characters: that an output is a piece of it passes there, and not "
@@ -39,9 +36,9 @@ _F1 = "its second score, the F1 of words, is not computed"
 
 @dataclass(frozen=True, slots=True)
 class SampleChecks:
-    """The checks of one sample, one of which must pass, and what they lose.
+    """The checks of one sample, of which one must pass, and what they lose.
 
-    `remarks` have no effect on the score.
+    `remarks` do not affect the score.
     """
 
     checks: tuple[Mapping[str, Any], ...]
@@ -52,15 +49,16 @@ class SampleChecks:
 def build_checks(class_: str, args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
     """Return the checks of a sample under a class of `CLASSES`.
 
-    Raises `LoadError` where the program stops.
+    Raises `LoadError` if openai/evals would stop at the sample.
     """
     return CLASSES[class_](args, row)
 
 
 def _build_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    """Match what begins with an ideal.
+    """Pass an output that begins with an ideal.
 
-    The program tries them in turn, and stops at one that is not a text: those before it count.
+    openai/evals tries the ideals in turn and stops at one that is not a text, so only those before
+    it count.
     """
     ideals = _list_ideals(row)
     odd = _find_odd_ideal(ideals)
@@ -83,7 +81,7 @@ def _build_includes(args: Mapping[str, Any], row: Mapping[str, Any]) -> SampleCh
 
 
 def _build_fuzzy_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleChecks:
-    """Match what has an ideal in it or is a piece of one, both written alike.
+    """Pass an output that contains an ideal or is a piece of one, after both are normalized.
 
     An empty output matches an empty ideal.
     """
@@ -103,9 +101,9 @@ def _build_fuzzy_match(_: Mapping[str, Any], row: Mapping[str, Any]) -> SampleCh
 
 
 def _list_pieces(text: str) -> Iterator[str]:
-    """Yield the pieces of a text that the program may write an output as; none is empty.
+    """Yield the non-empty pieces of a text that a normalized output can equal.
 
-    "the" of "anthem" is not one: an output of it has no words.
+    "the" in "anthem" is not one: normalization removes it from an output.
     """
     for start in range(len(text)):
         for end in range(start + 1, len(text) + 1):
@@ -142,7 +140,7 @@ def _read_ideals(row: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _list_ideals(row: Mapping[str, Any]) -> list[Any]:
-    """Return the list of ideals, of which a text is one; raises `LoadError` for another value."""
+    """Return the list of ideals (a text is one ideal); raises `LoadError` for another value."""
     if "ideal" not in row:
         raise LoadError("it has no ideal: the program stops there")
     ideal = row["ideal"]

@@ -1,4 +1,4 @@
-"""Turns a modelgraded specification into a judge: its own prompt, its choices and their scores."""
+"""Turns a modelgraded specification into a judge with its prompt, its choices and their scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STOPS = "{}: the program stops there"
 
 
 class _LineReading(NamedTuple):
-    """How the program finds a choice in a line: in words, and whether a line has it."""
+    """How the program finds a choice in a line: in words, and as a function."""
 
     words: str
     has_choice: Callable[[str, str], bool]
@@ -39,7 +39,7 @@ class _LineReading(NamedTuple):
 class _AnswerWay(NamedTuple):
     """How an eval asks for the answer, and which line of a reply has it.
 
-    `asked` is the type that asks in its own words, if any; `match` is a key of `_READINGS`.
+    `asked` is the eval type if it adds words to the prompt; `match` is a key of `_READINGS`.
     """
 
     asked: str
@@ -48,8 +48,8 @@ class _AnswerWay(NamedTuple):
 
 
 _USUAL_WAY = _AnswerWay("cot_classify", _LAST, "starts_or_endswith")
-# Punctuation is taken off a line before; the choice of a line that has several is the one that the
-# specification names first.
+# Punctuation is first removed from a line. If a line has several choices, the one that the
+# specification names first counts.
 _READINGS: Mapping[str, _LineReading] = {
     "starts_or_endswith": _LineReading(
         "begins or ends a line",
@@ -59,7 +59,7 @@ _READINGS: Mapping[str, _LineReading] = {
     "exact": _LineReading("is a line", str.__eq__),
     "include": _LineReading("has a line in it", lambda line, choice: line in choice),
 }
-_PUNCTUATION = r"!-/:-@\[-`{-~"  # of ASCII, which the program takes off
+_PUNCTUATION = r"!-/:-@\[-`{-~"  # ASCII punctuation, which the program removes
 _NO_SCORES = (
     "{} gives its choices no scores, so the program counts letters: write `choice_scores` into the "
     "specification, and migrate again"
@@ -71,8 +71,8 @@ def draft_judge(
 ) -> ArtifactDraft:
     """Return the judge of a specification, as the arguments of an eval ask it.
 
-    `endings` say how to answer, by the eval's type. Raises `LoadError` for what no judge here can
-    do, and for what stops the program.
+    `endings` say how to answer, by the eval's type. Raises `LoadError` for what evalstore's judges
+    cannot do, and for what stops openai/evals.
     """
     choices, scores = spec.get("choice_strings"), spec.get("choice_scores")
     places = spec.get("input_outputs", {"input": "completion"})
@@ -111,7 +111,7 @@ def draft_judge(
         _OUR_ENDING if way.asked else _OUR_PLACES,
         _READING.format(words, way.line) + _describe_mixed_up(choices, way.match),
     )
-    # Evals of one specification may ask in several ways, and the usual one needs no words.
+    # Evals of one specification may ask in several ways; the usual way is not named in the id.
     odd_ways = [way.asked or way.line, way.match] if way != _USUAL_WAY else []
     id_ = make_id(make_slug(" ".join([name, *odd_ways])) or "judge")
     return ArtifactDraft(Kind.JUDGE, id_, value, facts=facts, name=id_, is_common=True)
@@ -126,7 +126,7 @@ def _read_way(
         raise LoadError(_STOPS.format(f"no eval_type is called {make_excerpt(str(asked))!r}"))
     if match not in _READINGS:
         raise LoadError(_STOPS.format(f"no match_fn is called {make_excerpt(str(match))!r}"))
-    # That of the specification counts for the reading, and asks for nothing.
+    # The specification's own type decides how a reply is read, but adds no words to the prompt.
     type_ = spec.get("eval_type") or asked
     if not isinstance(type_, str):
         raise LoadError(_STOPS.format(f"neither the eval nor {name} has an eval_type"))
@@ -135,17 +135,17 @@ def _read_way(
 
 
 def _build_pattern(choices: list[str], way: _AnswerWay) -> str:
-    """Return the pattern of a reply whose last or first line is a choice, and nothing else."""
+    """Return the pattern of a reply whose last or first line is exactly a choice."""
     one = "|".join(map(re.escape, sorted(choices, key=len, reverse=True)))
     marks = rf"[\s{_PUNCTUATION}]*"
     alone = rf"{marks}({one}){marks}"
-    if way.match in {"exact", "include"}:  # the space of "- Yes" stays there
+    if way.match in {"exact", "include"}:  # the space in "- Yes" stays
         alone = rf"\s*[{_PUNCTUATION}]*({one})[{_PUNCTUATION}]*\s*"
     return rf"(?m)^{alone}\Z" if way.line == _LAST else rf"(?m)\A{alone}$"
 
 
 def _describe_mixed_up(choices: list[str], match: str) -> str:
-    """Return a clause on the first choice that the program reads as one before it, if any."""
+    """Return a clause about the first choice that is read as an earlier one, if any."""
     has_choice = _READINGS[match].has_choice
     for place, said in enumerate(choices):
         taken = next((one for one in choices[:place] if has_choice(said, one)), None)
@@ -198,7 +198,7 @@ def _read_prompt(name: str, prompt: Any) -> tuple[str, str]:
 
 
 def _render(text: str) -> str:
-    """Return the template of a prompt that `str.format` fills."""
+    """Return the template for a prompt written for `str.format`."""
     try:
         pieces = list(string.Formatter().parse(text))
     except ValueError as error:

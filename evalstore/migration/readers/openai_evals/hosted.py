@@ -1,7 +1,4 @@
-"""Reads what the API of hosted evals gave.
-
-Testing criteria become checks, and output items questions.
-"""
+"""Reads responses of the hosted evals' API: testing criteria become checks, items questions."""
 
 from __future__ import annotations
 
@@ -40,12 +37,12 @@ _NO_BAR = "a score_model without a pass_threshold: here a grade passes from 0.7 
 _NO_READING = "it reads {}, which no check here does"
 _JOINED = "its messages are one here"
 _REPLY = "the reply of the service was bound to a schema of its own"
-_SAMPLING = {  # what a model of a judge calls them
+_SAMPLING = {  # the service's names -> those of a judge's model
     **{key: key for key in ("temperature", "top_p", "seed")},
     "max_completions_tokens": "max_tokens",
 }
 _EFFORT = "reasoning_effort"
-# Keys of an item that a question has for itself.
+# Keys of an item that would clash with a question's own.
 _RESERVED = frozenset(
     {"id", "input", "messages", "rubric_ref", "bundle", "group", "title", "description"}
     | {"metadata", "tags", "owner", "context", "criteria", "expected"}
@@ -53,14 +50,14 @@ _RESERVED = frozenset(
 
 
 class _Criterion(NamedTuple):
-    """The check of one criterion, and its judge where it asks one."""
+    """The check of one criterion, and its judge if it asks one."""
 
     check: Mapping[str, Any]
     judge: ArtifactDraft | None = None
 
 
 def read_criteria(root: Mapping[str, Any], table: FormatTable) -> Extraction:
-    """Return the rubric of an eval: an item passes where all its criteria pass."""
+    """Return the rubric of an eval: an item passes if all its criteria pass."""
     criteria = root["testing_criteria"]
     if not isinstance(criteria, list) or not criteria:
         return refuse_source("hosted", ("testing_criteria",), "it has no testing criteria")
@@ -114,7 +111,7 @@ def _read_criterion(raw: Any, id_: str, table: FormatTable) -> _Criterion:
 
 
 def _read_string_check(raw: Mapping[str, Any], _: str) -> _Criterion:
-    """Return an equality, or a phrase that must be there; both are also from the item."""
+    """Return an equality or a required phrase; the text may also come from the item."""
     operation = str(raw.get("operation"))
     reading = _read_part(raw.get("input"))
     value = _read_reference(raw.get("reference"))
@@ -141,7 +138,7 @@ def _read_part(text: Any) -> dict[str, Any]:
 
 
 def _read_reference(text: Any) -> Any:
-    """Return the literal text in a list, or the key of the item that has it."""
+    """Return a literal text as a list, or the item's key that has the text."""
     if not isinstance(text, str):
         raise LoadError(f"its reference is {describe_type(text)} where a text belongs")
     found = _PLACE.fullmatch(text.strip())
@@ -195,7 +192,7 @@ def _read_score_model(raw: Mapping[str, Any], id_: str) -> _Criterion:
 def _ask(
     raw: Mapping[str, Any], id_: str, answer: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> _Criterion:
-    """Return the check that asks a model by the criterion's own messages."""
+    """Return the check that asks a model with the criterion's own messages."""
     names: dict[str, str] = {}
     system, words = list[str](), list[str]()
     for role, text in _list_messages(raw.get("input")):
@@ -268,9 +265,9 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], _Criterion]] = {
 
 
 def read_items(rows: Any, at: Pointer) -> Extraction:
-    """Return questions of the output items at a place, pinned to their eval's rubric.
+    """Return the questions of the output items at a place, pinned to their eval's rubric.
 
-    Runs share their questions.
+    Several runs of the same items share their questions.
     """
     labels, cases = UniqueLabels(), list[LegacyCase]()
     if not isinstance(rows, list):
@@ -291,7 +288,7 @@ def read_items(rows: Any, at: Pointer) -> Extraction:
         known.append(item)
         label = labels.claim(str(index if id_ is None else id_))
         cases.append(LegacyCase((*at, index), row, question=_build_question(row, item, label)))
-    # Several runs of an eval are several files: each is called by its own name.
+    # Several runs of an eval are several files, so each dataset is named after its file.
     head = ArtifactDraft(Kind.DATASET, "suite", {}, at)
     return Extraction("items", head, tuple(cases))
 

@@ -1,7 +1,4 @@
-"""Reads a file of openai/evals' registry.
-
-Samples become questions, graded as their eval's class does.
-"""
+"""Reads a file of openai/evals' registry: samples become questions, graded as by their class."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ class _Eval(NamedTuple):
 
 
 def read_registry(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions of all evals of a file that can be read.
-
-    Their class is known, and their samples are there.
-    """
+    """Return the questions of all evals of a file whose class is known and whose samples exist."""
     root = legacy.document.value
     notes: list[MigrationNote] = []
     evals = list(_sort_out_evals(legacy, table, notes))
@@ -138,7 +132,7 @@ def _read_sample(
     except LoadError as problem:
         outcome = MigrationOutcome.REFUSED
         return LegacyCase(pointer, row, outcome, (problem.message,), document=eval_.samples)
-    # A choice has a score, which the only check of its rubric gives.
+    # With scored choices, the rubric's only check gives the score.
     combine = "all_pass" if judge is None else "min"
     if checks[1:]:
         combine = "any_pass"
@@ -157,7 +151,7 @@ def _read_sample(
 
 
 def _build_question(row: Any, label: str) -> dict[str, Any]:
-    """Return the question; what only a judge's prompt reads of the sample is in its check."""
+    """Return the question; fields that only a judge's prompt reads are in its check."""
     if not isinstance(row, dict):
         raise LoadError(f"the sample is {describe_type(row)} where an object belongs")
     if "input" not in row:

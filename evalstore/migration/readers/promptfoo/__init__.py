@@ -1,4 +1,4 @@
-"""Reads configurations of promptfoo: their tests as run, graded as one release grades them."""
+"""Reads configurations of promptfoo: the tests that it runs, graded as by one of its releases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 __all__ = ["COMPANIONS", "WHOLE", "read"]
 
 COMPANIONS = True  # configurations name files of tests
-WHOLE = True  # several questions come of one test, so that the whole file is kept
+WHOLE = True  # one test may give several questions, so the whole file is kept
 _STOPS = "the program stops here: {}"
 _UNSAYABLE = "it cannot be graded here: {}"
 _NONE_SAID = "none of its assertions can be said here, so nothing of it is scored: {}"
@@ -74,9 +74,9 @@ _NO_PROMPT = "nothing here says what is asked: the input is its variables"
 
 @dataclass(slots=True)
 class _ReleaseSuite:
-    """One configuration as one release reads it.
+    """One configuration as one release of promptfoo reads it.
 
-    `companions` are the files that it has named so far.
+    `companions` are the named files that were loaded so far.
     """
 
     root: Mapping[str, Any]
@@ -96,7 +96,7 @@ class _ReleaseSuite:
         return document
 
     def draft_judge(self, id_: str) -> ArtifactDraft:
-        """Return a judge of the table."""
+        """Return a judge from the format's table."""
         judge = next(judge for judge in self.table.judges if judge["id"] == id_)
         return self.legacy.prompts.draft_judge(judge)
 
@@ -111,8 +111,8 @@ class _ReleaseSuite:
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a configuration, or of a list of tests.
 
-    Where nobody says which release graded it, each reads it, and the file is refused if they
-    differ. A type that only one of them knows says so, too.
+    If the user does not name the release, the file is read as by each release, and refused if they
+    grade differently. A type of assertion that only one release knows also identifies the release.
     """
     if legacy.document.doubled and legacy.file.endswith((".yaml", ".yml")):
         return refuse_source("", legacy.document.doubled[0].pointer, _TWICE)
@@ -141,7 +141,7 @@ def _grade_of(case: LegacyCase) -> tuple[Any, ...]:
 
 
 def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _ReleaseSuite:
-    """Return a configuration with its tests, and notes on what is none."""
+    """Return a configuration with its tests, and notes on items that are not tests."""
     value = legacy.document.value
     root = resolve_refs(value, value) if isinstance(value, dict) else {"tests": value}
     root = fill_environment(root)
@@ -189,7 +189,7 @@ def _draft_head(suite: _ReleaseSuite) -> ArtifactDraft:
 
 @dataclass(frozen=True, slots=True)
 class _TestResult:
-    """A test's case, the judges and rubrics that it refers to, and notes on what tests share."""
+    """A test's case, the judges and rubrics that it uses, and notes on parts that tests share."""
 
     case: LegacyCase
     drafts: Sequence[ArtifactDraft] = ()
@@ -233,7 +233,7 @@ def _read_test(
 
 
 def _set_aside(case: LegacyCase, said: str, why: str) -> LegacyCase:
-    """Return a case of which nothing is scored; `said` is a sentence with a place for why."""
+    """Return a case that is not scored; `said` is a sentence with a placeholder for `why`."""
     reasons = (said.format(why),)
     return replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons, why_unscored=why)
 
@@ -256,7 +256,7 @@ def _grade_test(test: RunTest, suite: _ReleaseSuite, prompts: PromptList) -> Tes
 def _place_assertions(
     test: RunTest, options: Mapping[str, Any], suite: _ReleaseSuite, *, asks_nothing: bool
 ) -> list[PlacedAssertion]:
-    """Return the assertions of a test, each with what its grading depends on."""
+    """Return the assertions of a test, each with the parts of the test that affect its grading."""
     own = test.parts[-1:]
     drops = suite.release.may_drop_defaults and any(map(_drops_defaults, own))
     places = chain.from_iterable(map(_list_assertions, own if drops else test.parts))

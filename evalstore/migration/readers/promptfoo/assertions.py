@@ -1,6 +1,6 @@
-"""Reads one assertion.
+"""Reads one assertion: a check that gives promptfoo's verdict on every output, or why none does.
 
-It is the check with the program's verdict of every output, or why there is none.
+"The program" in messages and comments is promptfoo.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Check = dict[str, Any]
-# The whole output as the program's JSON.parse reads it.
+# The steps that read the whole output like promptfoo's JSON.parse.
 _WHOLE: Check = {"extract": "whole", "dialect": "javascript"}
 NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
 ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _NOT = "not-"
-_RED_TEAM = "promptfoo:redteam"  # how the types of its red team begin, one for each attack
+_RED_TEAM = "promptfoo:redteam"  # the prefix of its red-team types, one for each attack
 _FILE = "file://"
 _OWN_TESTS = (("tests",), ("defaultTest",))
 _CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb")
 _DATA_FILES = (".json", ".yaml", ".yml")
 _WORD, _BLANK = f"[^{SPACE}]+", f"[{SPACE}]"
-_MOST_WORDS = 2_000  # that a pattern counts to
+_MOST_WORDS = 2_000  # the most words that a pattern counts
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?", re.DOTALL)
 _DIGITS = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)+")
 _NOT_ITS_PROMPT = "the program does not read rubricPrompt in {}, unless it has steps and evaluate"
@@ -67,7 +67,7 @@ _SCHEMA = (
     "the program may read {} of its schema otherwise: it checks formats, and reads patterns as"
     " JavaScript does and numbers as doubles"
 )
-# Keywords of JSON Schema at which the program's reader of draft-07 stops.
+# Keywords of JSON Schema that the program's draft-07 reader rejects.
 _LATER = frozenset(
     {"prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
     | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
@@ -101,7 +101,7 @@ class StopError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRelease:
-    """What one release of the program does otherwise than another."""
+    """How one release of the program differs from another."""
 
     name: str
     measured: str
@@ -114,13 +114,13 @@ class ProgramRelease:
     failed_criteria_fail_all: bool
 
     def has_type(self, row: Mapping[str, Any]) -> bool:
-        """Whether it has a type of assertion, whose row in the table this is."""
+        """Whether the release has the type of assertion that this row of the table describes."""
         return bool(row.get("since", self.name) <= self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class AssertionPart:
-    """One assertion with its pointer, what stands around it, and the row of its type in the table.
+    """One assertion with its pointer, its surroundings, and the row of its type in the table.
 
     `rubric_prompt` is the prompt that its test gives to graders. `score_counts`: a threshold of its
     test, or of its set, reads its score. `scores_categories`: its test says what each category is
@@ -144,25 +144,25 @@ class AssertionPart:
 
     @property
     def type(self) -> str:
-        """Its type, without what turns it round."""
+        """Its type, without the prefix `not-`."""
         return str(self.raw["type"]).removeprefix(_NOT)
 
     @property
     def is_turned(self) -> bool:
-        """Whether it is turned round."""
+        """Whether it is negated by the prefix `not-`."""
         return str(self.raw["type"]).startswith(_NOT)
 
     @property
     def ignores_not(self) -> bool:
-        """Whether the release takes no heed of what turns such an assertion round."""
+        """Whether the release ignores the prefix `not-` of such an assertion."""
         is_early = self.release.name < self.row.get("heeds_not", "")
         return is_early or bool(self.row.get("ignores_not"))
 
     @property
     def value(self) -> Any:
-        """Its value as the program fills it.
+        """Its value with variables filled in as by the program.
 
-        Texts and lists of texts are templates, and objects are not.
+        Texts and lists of texts are templates; objects are not.
         """
         raw = self.raw.get("value")
         for item in raw if isinstance(raw, list) else [raw]:
@@ -202,12 +202,12 @@ class AssertionPart:
             raise UnsayableError(f"{make_excerpt(name, SHORT_EXCERPT)} cannot be read from here")
         if not name.endswith((*_DATA_FILES, ".txt")):
             raise StopError(f"{make_excerpt(name, SHORT_EXCERPT)} is not a file that it reads")
-        # What tests of the configuration itself name is trimmed and no template.
+        # A file named by a test in the configuration itself is trimmed, and is not a template.
         is_own = self.pointer[:1] in _OWN_TESTS and isinstance(self.document.value, dict)
         if is_own and isinstance(document.value, str) and "{" not in document.value:
             return trim_space(document.value)
         for text in document.value if isinstance(document.value, list) else [document.value]:
-            # As the program loads a file by one way or another, a text in it is a template or not.
+            # Whether the text is a template depends on how the program loads the file.
             if isinstance(text, str) and (text != trim_space(text) or "{" in text):
                 raise UnsayableError(
                     f"the text of {make_excerpt(name, SHORT_EXCERPT)} is trimmed and filled by some"
@@ -218,7 +218,7 @@ class AssertionPart:
 
 @dataclass(frozen=True, slots=True)
 class AssertionReading:
-    """The check that stands for an assertion, with what is lost.
+    """The check for an assertion, with what is lost.
 
     Without a check, `reason` says why. `is_partial` says that its score may be between 0 and 1;
     `is_fixed`, that nothing turns it round. The check refers to its `drafts`.
@@ -234,9 +234,9 @@ class AssertionReading:
 
 
 def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionReading:
-    """Return what an assertion comes to.
+    """Return the check for an assertion, or why there is none.
 
-    Raises `StopError` where the program ends the test in an error.
+    Raises `StopError` if the program ends the test with an error.
     """
     is_red = part.type.startswith(f"{_RED_TEAM}:")
     row = types.get(_RED_TEAM if is_red else part.type, {})
@@ -264,7 +264,7 @@ def _turn(check: Check) -> Check:
 def _is_bare(document: Document, pointer: Pointer) -> bool:
     """Whether a text is written in YAML without quotes.
 
-    Nothing says so of what was resolved from elsewhere.
+    False for a text resolved by a reference, where this is unknown.
     """
     if not document.file.endswith((".yaml", ".yml")) or pointer not in document.spans:
         return False
@@ -288,7 +288,7 @@ def _read_text(part: AssertionPart) -> AssertionReading:
 def _read_texts(part: AssertionPart) -> AssertionReading:
     """Read a list of texts, or a text that is split into one.
 
-    Any or all of them have to be in the output.
+    The output must contain any, or all, of them.
     """
     value, takes_all = part.value, part.row.get("all", False)
     if isinstance(value, str) and value:
@@ -296,7 +296,7 @@ def _read_texts(part: AssertionPart) -> AssertionReading:
     if not isinstance(value, list):
         raise StopError(f"{part.type} has {_describe(value)} where a list of texts belongs")
     texts = list(dict.fromkeys(map(write_value, value)))
-    if "" in texts:  # which is in every output
+    if "" in texts:  # every output contains it
         texts = [text for text in texts if text] if takes_all else []
         if not texts:
             return AssertionReading(dict(ALWAYS))
@@ -340,7 +340,7 @@ def _read_start(part: AssertionPart) -> AssertionReading:
 def _read_pattern(part: AssertionPart) -> AssertionReading:
     """Read a JavaScript pattern without flags.
 
-    One that does not compile there fails, negated or not.
+    A pattern that does not compile in JavaScript fails, negated or not.
     """
     value = part.value
     if not isinstance(value, str) or not value:
@@ -366,14 +366,11 @@ def _read_pattern(part: AssertionPart) -> AssertionReading:
 
 
 def _read_json(part: AssertionPart) -> AssertionReading:
-    """Read a demand for JSON, and the schema that it may have.
-
-    The schema is an object, or the text of one.
-    """
+    """Read a demand for JSON, and its optional schema, which is an object or a text."""
     value = part.value
     if isinstance(value, str) and value:
         value = _parse_schema(value)
-    if not value and not is_number(value):  # what the program takes for no schema
+    if not value and not is_number(value):  # the program reads this as no schema
         return AssertionReading(dict(_ANY_JSON))
     if not isinstance(value, dict):
         if value is False:
@@ -440,9 +437,9 @@ def _read_word_count(part: AssertionPart) -> AssertionReading:
 
 
 def _count_words(low: int, high: int | None) -> str:
-    """Return a pattern that a text matches which has so many words.
+    """Return a pattern for texts with `low` to `high` words.
 
-    Every repeat ends where a word does.
+    Every repetition ends at the end of a word.
     """
     if high == 0:
         return f"\\A{_BLANK}*\\Z"
@@ -467,7 +464,7 @@ def _read_count(value: Any) -> int | Decimal:
 
 
 def _read_distance(part: AssertionPart) -> AssertionReading:
-    """Read a distance between texts, of which only 0 can be said: equality."""
+    """Read a distance between texts; a check exists only for 0, which is equality."""
     value, threshold = part.value, part.raw.get("threshold")
     if not isinstance(value, str):
         raise StopError(f"levenshtein has {_describe(value)} where a text belongs")
@@ -477,7 +474,7 @@ def _read_distance(part: AssertionPart) -> AssertionReading:
 
 
 def _read_limit(part: AssertionPart) -> AssertionReading:
-    """Read the most that a number may be which a run records about an output."""
+    """Read an upper limit for a number that a run records about an output."""
     most, name = part.raw.get("threshold"), part.row["measure"]
     if most is None or (most == 0 and not part.release.zero_counts):
         raise StopError(f"{part.type} has no threshold")
@@ -488,7 +485,7 @@ def _read_limit(part: AssertionPart) -> AssertionReading:
 
 
 def _read_code(part: AssertionPart) -> AssertionReading:
-    """Read a line of code, of which a few forms are conditions that a check can say."""
+    """Read a line of code; a few forms are conditions that a check can express."""
     reading, code = AssertionReading(reason=part.row["reason"]), part.raw.get("value")
     is_plain = isinstance(code, str) and not (code.startswith(_FILE) or TEMPLATE.search(code))
     if is_plain and is_statement(str(code)):
@@ -503,7 +500,7 @@ def _read_code(part: AssertionPart) -> AssertionReading:
 
 
 def _read_judged(part: AssertionPart) -> AssertionReading:
-    """Read what a model grades: a judge is asked, in the program's words where they are known."""
+    """Read a model-graded assertion as a judge, with the program's own prompt if it is known."""
     row = part.row
     own, remarks = part.raw.get("rubricPrompt", part.rubric_prompt), tuple[str, ...]()
     if own and "answers" not in row:

@@ -1,4 +1,4 @@
-"""Finds a configuration's tests as run: with what they share, for each value of their variables."""
+"""Finds a configuration's tests as run: with shared parts, and once for each variable's value."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class TestPlace:
 
 @dataclass(frozen=True, slots=True)
 class RunTest:
-    """A test as it is run: its place, and its parts.
+    """A test as it is run.
 
-    `place` is where what is said of it points. The parts go from what all share to its own.
+    `place` is where notes about it point. `parts` go from the most widely shared to its own.
     """
 
     place: TestPlace
@@ -51,14 +51,14 @@ class RunTest:
         return merge_parts(self.parts, key)
 
     def find(self, key: str) -> Any:
-        """Return what its last part with a key has there; None counts as nothing."""
+        """Return the value of a key in the last part that has it; None counts as absent."""
         found = [part.raw.get(key) for part in self.parts if isinstance(part.raw, dict)]
         return next((item for item in reversed(found) if item is not None), None)
 
 
 @dataclass(slots=True)
 class TestFinder:
-    """Finds one configuration's tests, and notes what is none; `quotes` as the release has it."""
+    """Finds one configuration's tests, and notes items that are not; `quotes`: see the release."""
 
     root: Mapping[str, Any]
     document: Document
@@ -160,7 +160,7 @@ class TestFinder:
 
 
 def merge_parts(parts: Sequence[TestPlace], key: str) -> dict[str, Any]:
-    """Return the objects that parts have at a key as one; later parts win."""
+    """Merge the objects that parts have at a key; later parts win."""
     merged: dict[str, Any] = {}
     for part in parts:
         value = part.raw.get(key) if isinstance(part.raw, dict) else None
@@ -169,10 +169,7 @@ def merge_parts(parts: Sequence[TestPlace], key: str) -> dict[str, Any]:
 
 
 def list_types(part: TestPlace) -> Iterator[str]:
-    """Yield the types of the assertions of a test, and of its sets.
-
-    What turns them round is left out.
-    """
+    """Yield the types of the assertions of a test and of its sets, without the prefix `not-`."""
     for place in part.enter("assert"):
         type_ = place.raw.get("type") if isinstance(place.raw, dict) else None
         if isinstance(type_, str):
@@ -181,7 +178,7 @@ def list_types(part: TestPlace) -> Iterator[str]:
 
 
 def _list_values(value: Any) -> list[Any]:
-    # A list that begins with anything but a text is one value.
+    # A list that does not begin with a text is one value.
     is_several = isinstance(value, list) and value and isinstance(value[0], str)
     return value if is_several else [value]
 

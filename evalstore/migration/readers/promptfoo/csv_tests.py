@@ -1,4 +1,4 @@
-"""Reads tests that are rows of a table: columns of variables, and columns that begin with `__`."""
+"""Reads tests from a table: columns for variables, and special columns that begin with `__`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASSERTION = re.compile(
     re.DOTALL,
 )
 _LISTS = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
-_WHOLE = frozenset({"contains-json", "is-json"})  # whose value is not trimmed
+_WHOLE = frozenset({"contains-json", "is-json"})  # types whose value is not trimmed
 _RATED = frozenset(
     {"answer-relevance", "classifier", "context-faithfulness", "context-recall"}
     | {"context-relevance", "cost", "latency", "levenshtein", "perplexity-score", "perplexity"}
@@ -59,9 +59,9 @@ def read_table(text: str) -> list[dict[str, str]]:
 def read_table_test(
     row: Mapping[str, str], types: Mapping[str, Any], *, quotes: bool
 ) -> dict[str, Any]:
-    """Return the test that a row stands for; `types` are the known ones of assertions.
+    """Return the test in a row; `types` are the known types of assertions.
 
-    `quotes` says that a list of texts in one cell is split as quoted fields are.
+    `quotes`: a list of texts in one cell is split like quoted CSV fields.
     """
     columns = {trim_space(name): cell for name, cell in row.items()}
     cells = [trim_space(columns[name]) for name in columns if name.startswith(_EXPECTED)]
@@ -107,10 +107,7 @@ def _read_metadata(columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def read_assertion(cell: str, types: Mapping[str, Any], *, quotes: bool) -> dict[str, Any]:
-    """Return the assertion that a cell stands for.
-
-    The cell is `type(threshold):value`, else a text to equal.
-    """
+    """Return the assertion in a cell: `type(threshold):value`, else a text to equal."""
     for start, type_ in _CODE.items():
         if cell.startswith(start):
             return {"type": type_, "value": trim_space(cell.removeprefix(start))}

@@ -1,4 +1,4 @@
-"""Turns a test's assertions into a rubric: a weighted mean, its threshold, and a rubric a set."""
+"""Turns a test's assertions into a rubric: a weighted mean, a threshold, and a rubric per set."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
 _FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
 _TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
 _TRANSFORM_ALONE = "a transform that fails ends the test; here it passes, as nothing is graded"
-# What a transform may do to an output, one call behind the other, as steps of `on`.
+# The calls that a transform may chain on an output, as steps of `on`.
 _STEPS: Mapping[str, Any] = {".trim()": TRIM_STEP, ".toLowerCase()": "lower"}
 _FOUND = rf"(?:(?P<pattern>{REGEX})(?P<flags>[a-z]*)|(?P<text>{STRING}))"
 _REMOVE = rf"\.replace\(\s*{_FOUND}\s*,\s*(?:''|\"\")\s*\)"
@@ -56,23 +56,20 @@ TRANSFORMS = ("transform", "postprocess")
 
 @dataclass(frozen=True, slots=True)
 class PlacedAssertion:
-    """An assertion as a test has it, with where it stands."""
+    """An assertion as a test has it, and its place."""
 
     raw: Any
     part: AssertionPart
 
     @property
     def pointer(self) -> Pointer:
-        """Where it stands."""
+        """Its place in the document."""
         return self.part.pointer
 
 
 @dataclass(slots=True)
 class TestGrading:
-    """What the assertions of a test or set come to.
-
-    These are weighted checks, losses, and what is left over.
-    """
+    """The result of a test's or set's assertions: weighted checks, losses, and leftovers."""
 
     checks: list[Check] = field(default_factory=list)
     names: list[Sequence[Any]] = field(default_factory=list)
@@ -85,7 +82,7 @@ class TestGrading:
     drafts: list[ArtifactDraft] = field(default_factory=list)
 
     def add(self, check: Check, raw: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
-        """Add a check that stands for an assertion."""
+        """Add the check for an assertion."""
         metric = raw.get("metric")
         name = fill_known(metric, variables) if isinstance(metric, str) else None
         self.checks.append(check)
@@ -93,13 +90,13 @@ class TestGrading:
         self.weights.append(read_weight(raw))
 
     def set_aside(self, placed: PlacedAssertion, reason: str) -> None:
-        """Keep an assertion that no check can say, with a note."""
+        """Keep an assertion that no check can express, with a note."""
         self.leftovers.append({"value": encode_value(placed.raw), "reason": reason})
         self.notes.append(MigrationNote(placed.pointer, MigrationOutcome.UNMAPPED, reason))
 
     @property
     def is_unsaid(self) -> bool:
-        """Whether there are assertions, and no check stands for any of them."""
+        """Whether there are assertions, but no check for any of them."""
         return bool(self.leftovers) and not self.checks
 
 
@@ -173,10 +170,7 @@ def _add_assertion(
 
 
 def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the steps of `on` for the transforms of a test and of an assertion.
-
-    What is lost comes with them.
-    """
+    """Return the steps of `on` for the transforms of a test and an assertion, and what is lost."""
     steps, losses = list[Any](), list[str]()
     for expression in (*of_test, *own):
         text = _find_expression(expression) if isinstance(expression, str) else ""
@@ -192,7 +186,7 @@ def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[An
 
 
 def _read_calls(text: str) -> list[Any]:
-    """Return the steps for calls on `output`, one behind the other; none where one is unknown."""
+    """Return the steps for a chain of calls on `output`; empty if one of them is unknown."""
     if not text.startswith("output"):
         return []
     steps, place = list[Any](), len("output")
@@ -213,10 +207,10 @@ def _refuse_broken(transforms: Sequence[Any]) -> None:
 
 
 def _find_expression(code: str) -> str:
-    """Return the expression whose value a transform is.
+    """Return the expression that a transform computes.
 
-    Code of several lines is the body of a function, and code of one line an expression. Raises
-    `StopError` where that is mixed up.
+    Several lines of code are the body of a function; one line is an expression. Raises `StopError`
+    if the code is not written that way.
     """
     text = code.strip().removesuffix(";").rstrip()
     is_body = "\n" in code
@@ -248,7 +242,7 @@ def _join_lines(body: str) -> str:
 
 
 def _read_removal(match: re.Match[str]) -> Any:
-    """Return the step for a call that deletes what a pattern or a text finds; None for none."""
+    """Return the step for a call that deletes matches of a pattern or a text, or None."""
     if match["text"] is not None:
         text = read_string(match["text"])
         if has_half_character(text) or not text:
@@ -272,7 +266,7 @@ def _read_removal(match: re.Match[str]) -> Any:
 def _add_set(
     one: PlacedAssertion, form: Mapping[str, Any], transforms: Sequence[Any], grading: TestGrading
 ) -> None:
-    """Add a set of assertions as a rubric of its own."""
+    """Add a set of assertions as a separate rubric."""
     members = one.raw.get("assert")
     if not isinstance(members, list):
         raise StopError("the assertions of a set are not a list")
@@ -310,7 +304,7 @@ def build_value(
     bar = read_threshold(threshold, release)
     is_own = grading.is_partial or bar not in {None, 1}
     if not any(weights):
-        # The program gives 0 for no weight at all, and passes it where no threshold is set.
+        # If all weights are 0, the program's score is 0, and passes unless there is a threshold.
         checks, weights, is_own = [*checks, dict(NEVER)], [*weights, 1], True
         bar = bar if bar is not None else 0
     if bar is not None and bar > 1:
@@ -335,7 +329,7 @@ def build_value(
 def _decide_verdict(bar: Number | None, *, is_partial: bool) -> dict[str, Any]:
     """Return what decides the verdict: a threshold, or that every part passes.
 
-    Where every part is binary, the second is a mean of 1.
+    If every part is binary, "every part passes" is the same as a mean of 1.
     """
     if bar is None and is_partial:
         return {"verdict": "all"}
@@ -343,12 +337,12 @@ def _decide_verdict(bar: Number | None, *, is_partial: bool) -> dict[str, Any]:
 
 
 def read_threshold(threshold: Any, release: ProgramRelease) -> Number | None:
-    """Return the threshold of a test or a set; None where each part has to pass."""
+    """Return the threshold of a test or a set; None if every part must pass."""
     if not is_number(threshold) or (not threshold and not release.zero_counts):
         return None
     return threshold
 
 
 def list_transforms(options: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the transform of a test, by its name of now or of before."""
+    """Yield the transform of a test, under its current or its old name."""
     yield from [options[key] for key in TRANSFORMS if options.get(key)][:1]

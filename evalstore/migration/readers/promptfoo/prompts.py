@@ -28,9 +28,9 @@ class PromptList(NamedTuple):
 def find_prompts(
     raw: Any, load: Callable[[str], Document | None], list_files: Callable[[str], list[str]]
 ) -> PromptList:
-    """Return the prompts of a configuration; code that makes one is none here.
+    """Return the prompts of a configuration, without those that code makes.
 
-    `list_files` returns the files that a pattern names.
+    `list_files` returns the files that match a pattern.
     """
     items = raw if isinstance(raw, list) else [raw]
     if raw is None:

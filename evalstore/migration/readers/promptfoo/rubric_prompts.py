@@ -1,4 +1,4 @@
-"""Makes a judge of a configuration's own prompt for its grader: a text, or messages of a chat."""
+"""Makes a judge from a configuration's own grader prompt, which is a text or chat messages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MESSAGES = re.compile(r"\s*(?:\[|\{(?![{%#])|- *role:)")
 
 
 class ChatPrompt(NamedTuple):
-    """A prompt as chats have it: its system message, empty for none, and what the user says.
+    """A prompt as a chat: its system message (or empty), and the user's text.
 
-    Where all of it is a system message, that is its text, in the role of the system.
+    If it is only a system message, that is the text, in the role of the system.
     """
 
     system: str
@@ -49,8 +49,8 @@ def draft_own_prompt(
 ) -> OwnPrompt:
     """Return the judge that asks in a configuration's words.
 
-    Raises `UnsayableError` where only the program can ask. `ours` is the judge that it stands for,
-    `answers` the keys by which its replies are read; `row` is that of the type of its assertion.
+    Raises `UnsayableError` if only the program can ask it. `ours` is the judge that it replaces,
+    `answers` the keys that are read from its replies, `row` that of the assertion's type.
     """
     system, text, role = prompt
     if _TAG.search(system):
@@ -83,10 +83,7 @@ def draft_own_prompt(
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a prompt, each with the name of the variable behind it.
-
-    The name is empty where there is none.
-    """
+    """Yield the pieces of text in a prompt, each with the name of the variable after it, if any."""
     position = 0
     for match in PLACE.finditer(text):
         yield _check_words(text[position : match.start()]), match[1]

@@ -1,7 +1,4 @@
-"""Fills the variables of a test into a value.
-
-It does so where that is sure to be what the program makes of it.
-"""
+"""Fills the variables of a test into a value where the result is certain to be promptfoo's."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 PLACE = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCII)
 TEMPLATE = re.compile(r"\{[{%#]")
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
-_NESTED = 4  # variables within a variable that the program is sure to fill
+_NESTED = 4  # levels of variables within variables that the program certainly fills
 _MADE = ("file://", "package:", "exec:", "python:")  # how a variable names what makes its value
 _ENV_PLACE = re.compile(r"\{\{\s*env\.([A-Za-z_]\w*)\s*\}\}", re.ASCII)
 _FILLED_KEYS = ("prompts", "tests", "defaultTest", "scenarios")
@@ -24,13 +21,13 @@ _GLOBALS = frozenset({"env", "range", "cycler", "joiner"})  # of the program's t
 
 
 class UnsayableError(Exception):
-    """Nobody can say here what a part of a test means; the message says why."""
+    """A part of a test has no certain equivalent here; the message says why."""
 
 
 def fill_text(text: str, variables: Mapping[str, Any]) -> str:
     """Return a text with its variables filled in.
 
-    Raises `UnsayableError` where only the program can do that.
+    Raises `UnsayableError` if only the program can do that.
     """
     filled = PLACE.sub(lambda match: _find_value(match[1], variables), text)
     if TEMPLATE.search(PLACE.sub("", text)):
@@ -41,10 +38,7 @@ def fill_text(text: str, variables: Mapping[str, Any]) -> str:
 
 
 def fill_known(text: str, variables: Mapping[str, Any]) -> str:
-    """Return a text with those variables filled in whose value is sure.
-
-    All else stays.
-    """
+    """Return a text with the variables filled in whose value is certain; the rest stays."""
 
     def fill(match: re.Match[str]) -> str:
         try:
@@ -105,7 +99,7 @@ def _find_value(name: str, variables: Mapping[str, Any]) -> str:
     for step in rest:
         value = value.get(step) if isinstance(value, dict) else None
     if value is None:
-        return ""  # as the program fills what is not there
+        return ""  # the program does the same with an absent variable
     if not isinstance(value, str | int | Decimal):
         raise UnsayableError(f"the variable {name} is neither a text nor a number")
     text = write_value(value)
@@ -117,14 +111,14 @@ def _find_value(name: str, variables: Mapping[str, Any]) -> str:
 
 
 def _fill_nested(text: str, variables: Mapping[str, Any]) -> str:
-    """Return a variable's text with the variables that it names, as far as they are sure."""
+    """Return a variable's text with the variables in it filled in, as far as they are certain."""
     for _ in range(_NESTED):
         match = _NAME.search(text)
         inner = variables.get(match[1]) if match else None
         if match is None or not isinstance(inner, str | int | Decimal):
             break
         written = write_value(inner)
-        if "$" in written or written.startswith(_MADE):  # a dollar stands for parts of the text
+        if "$" in written or written.startswith(_MADE):  # `$` in a replacement is special
             break
         text = f"{text[: match.start()]}{written}{text[match.end() :]}"
     return text

@@ -1,4 +1,4 @@
-"""Splits one text into several, as the program does where a list is wanted."""
+"""Splits one text into several, as promptfoo does where it needs a list."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def split_fields(text: str) -> list[str]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """Return what stands between commas, trimmed; empty texts stay."""
+    """Return the texts between commas, trimmed; empty ones stay."""
     return [trim_space(part) for part in text.split(",")]
 
 
 def split_old_fields(text: str) -> list[str]:
-    """Return the fields of a text as releases before 0.121 split it for `contains-any`."""
+    """Return the fields of a text as releases before 0.121 split them for `contains-any`."""
     return [re.sub(r'^"|"$', "", trim_space(field)) for field in _OLD_FIELD.findall(text)]
