@@ -187,7 +187,7 @@ ROW_TRAITS = (
     VersionTrait(
         "the arguments of a tool call are more than texts", _has_non_text_arguments, last="0.2.0"
     ),
-    VersionTrait("it has keys of its own", lambda row: not _KEYS.issuperset(row), last="0.2.0"),
+    VersionTrait("it has extra keys", lambda row: not _KEYS.issuperset(row), last="0.2.0"),
 )
 
 AGGREGATE_TRAITS = (

@@ -267,7 +267,7 @@ def open_job(
 
 def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
     if status:
-        yield f"the log of the outputs is not whole: its status is '{status}'"
+        yield f"the log of the outputs is incomplete: its status is '{status}'"
     if by_input:
         yield "outputs and questions were joined by what was asked, and not by id"
 

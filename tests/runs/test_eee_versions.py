@@ -160,7 +160,7 @@ ROW: dict[str, Any] = {"schema_version": "0.3.0", "sample_id": "1", "evaluation"
 ODD_ROWS = (
     ({"evaluation": {"score": None}}, "it has no score, as in no version"),
     ({"evaluation": None}, ""),
-    ({"metrics": {"score": 1, "is_correct": True}}, "it has keys of its own"),
+    ({"metrics": {"score": 1, "is_correct": True}}, "it has extra keys"),
     ({"schema_version": "0.2.0", "evaluation": ..., "metrics": {"score": 1}}, "it has `metrics` for `evaluation`"),
     ({"interactions": []}, "its transcript is `interactions`, as up to 0.2.1"),
     ({"schema_version": "0.2.0", "messages": []}, "its transcript is `messages`"),
@@ -175,7 +175,7 @@ ODD_ROWS = (
     ({"metadata": {"a": "x", "b": 1}}, "its `metadata` holds more than texts"),
     ({"messages": [{"tool_calls": [{"arguments": {"n": 1}}]}]}, "the arguments of a tool call are more than texts"),
     ({"messages": [7, {"tool_calls": [7]}]}, ""),
-    ({"k": 1}, "it has keys of its own, as up to 0.2.0"),
+    ({"k": 1}, "it has extra keys, as up to 0.2.0"),
     ({"evaluation_result_id": None, "metadata": None, "output": None}, ""),
     ({"schema_version": None, "k": 1}, ""),
     ({"schema_version": "0.4.0"}, "labelled 0.4.0, which was never published"),

@@ -48,16 +48,16 @@ ROWS = {
     "drip": "the endpoint did not answer within 3 seconds; tried 2 times",
     "cut off": "the endpoint breaks the connection: it hung up in the middle of a response",
     "hang up": "the endpoint breaks the connection: it hung up without a response; tried 2 times",
-    "not JSON": "the endpoint answers what is not JSON: <html>Welcome to the proxy</html>; tried 2 times",
+    "not JSON": "the endpoint does not answer with JSON: <html>Welcome to the proxy</html>; tried 2 times",
     "nothing": "the endpoint answers nothing; tried 2 times",
-    "deep": "the endpoint answers what is not JSON: [[[",
-    "a list": "the endpoint answers what is not a chat completion: []; tried 2 times",
-    "no choices": 'the endpoint answers what is not a chat completion: {"id": "1"}; tried 2 times',
+    "deep": "the endpoint does not answer with JSON: [[[",
+    "a list": "the endpoint does not answer with a chat completion: []; tried 2 times",
+    "no choices": 'the endpoint does not answer with a chat completion: {"id": "1"}; tried 2 times',
     "null content": "the endpoint's answer has no text; tried 2 times",
-    "error in a 200": 'the endpoint answers what is not a chat completion: {"error": {"message": "upstream is down", "co',
-    "endless": "the endpoint answers more than 4,194,304 bytes",
+    "error in a 200": 'the endpoint does not answer with a chat completion: {"error": {"message": "upstream is down", "co',
+    "endless": "the endpoint answers with more than 4,194,304 bytes",
     "endless 500": "the endpoint fails (500: xxx",
-    "packed": "the endpoint answers what is not JSON: ",
+    "packed": "the endpoint does not answer with JSON: ",
 }
 # What an endpoint does to all -> the error, and the beginning of its hint.
 STOPS = {

@@ -172,7 +172,7 @@ class JudgeClient:
             return replace(failure, hint=_KEY_HINT) if is_keyless else failure
         if len(response.body) > _BODY_LIMIT:
             return CallFailure(
-                f"the endpoint answers more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP
+                f"the endpoint answers with more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP
             )
         if response.late:
             return self._make_timeout_failure()

@@ -78,11 +78,11 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        return _make_body_failure("what is not JSON", body)
+        return _make_body_failure("JSON", body)
     try:
         return _read_reply(document, document["choices"][0])
     except (AttributeError, IndexError, KeyError, TypeError):
-        return _make_body_failure("what is not a chat completion", body)
+        return _make_body_failure("a chat completion", body)
 
 
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
@@ -153,10 +153,12 @@ def _replace_half_characters(text: str) -> str:
     )
 
 
-def _make_body_failure(content: str, body: bytes) -> CallFailure:
+def _make_body_failure(expected: str, body: bytes) -> CallFailure:
     shown = make_excerpt(" ".join(body[:500].decode("utf-8", "replace").split()), 80)
     return CallFailure(
-        f"the endpoint answers {content}: {shown}" if shown else "the endpoint answers nothing",
+        f"the endpoint does not answer with {expected}: {shown}"
+        if shown
+        else "the endpoint answers nothing",
         FailureEffect.RETRY,
     )
 
