@@ -124,7 +124,7 @@ def _check_keys(row: Mapping[str, Any], place: Place) -> None:
                 else "put what is not for the judge into `metadata`"
             )
             raise LoadError(
-                f"a labelled row has no `{make_excerpt(key, 60)}`", place=place, hint=hint
+                f"`{make_excerpt(key, 60)}` is not a key of a labelled row", place=place, hint=hint
             )
 
 

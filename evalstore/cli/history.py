@@ -138,7 +138,8 @@ def _check_options(
         )
     if not rubric and not runs:
         raise UsageError(
-            "no run is named", hint="evalstore history REF --run RUN, or RUN --rubric REF"
+            "name a run and an artifact",
+            hint="evalstore history REF --run RUN, or RUN --rubric REF",
         )
     if of_bisect and not bisect:
         raise UsageError("--question and --commits need --bisect", hint="add --bisect")

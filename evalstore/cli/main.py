@@ -220,6 +220,9 @@ def _make_usage_error(error: click.UsageError) -> UsageError:
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption):  # click's releases quote it differently
         message = message.replace(f"option: {error.option_name}", f"option '{error.option_name}'")
+    wrong = error.param if isinstance(error, click.BadParameter) else None
+    if isinstance(wrong, click.Argument) and isinstance(wrong.type, click.Choice):
+        message = error.message  # click names the argument by the list of its choices
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
         return UsageError(
             message, hint="options other than -C follow the command; see evalstore --help"

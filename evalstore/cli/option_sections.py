@@ -32,6 +32,14 @@ class SectionedCommand(click.Command):
         super().__init__(*args, **attributes)
         self.first = first.split()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of this command; an error knows whose --help to name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # an option without its value has none
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a table for each section, and, if judges are asked, where that is explained."""
         for title, options in self.list_sections(ctx).items():

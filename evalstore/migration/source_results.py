@@ -272,7 +272,7 @@ def _pass_over(
         name = match.table.format
         outcome, reason = (
             MigrationOutcome.UNMAPPED,
-            f"hardly {name}: {reason}; --from {name} takes it all the same",
+            f"probably not {name}: {reason}; --from {name} reads it anyway",
         )
     may_skip = may_skip and not (match.shape or match.is_tie or match.table)
     entry = make_entry(document, (), outcome, reason, cases=cases)

@@ -24,8 +24,8 @@ def text_listing(listing: StoreListing, screen: Screen = PAPER) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return (
-            "no artifacts here: create one with evalstore new rubric ID, or migrate legacy files "
-            "with evalstore migrate"
+            "no artifacts here: evalstore init makes a store, evalstore new rubric ID a rubric, "
+            "and evalstore migrate turns legacy files into artifacts"
         )
     head, *lines = wrap_columns([_HEAD, *map(_artifact_row, listing.artifacts)], screen.width)
     return "\n".join(

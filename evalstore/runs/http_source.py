@@ -89,7 +89,8 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
     except InvalidURL:  # it quotes what looks like the port, which may be part of a password
         raise OSError("its URL, or that of a proxy, is not valid") from None
     except URLError as error:
-        raise OSError(str(error.reason)) from None
+        # The system's words, without its number: "Connection refused".
+        raise OSError(getattr(error.reason, "strerror", None) or str(error.reason)) from None
 
 
 def _make_request(url: str) -> Request:

@@ -103,6 +103,25 @@ def test_a_wrong_command_line_is_one_line(cli: Callable) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            "new rubrik x",
+            "error: 'rubrik' is not one of 'rubric', 'judge', 'dataset'.\nhint: see evalstore new --help\n",
+        ),
+        ("new rubric x --kind", "error: Option '--kind' requires an argument.\nhint: see evalstore new --help\n"),
+        (
+            "history runs/a.json",
+            "error: name a run and an artifact\nhint: evalstore history REF --run RUN, or RUN --rubric REF\n",
+        ),
+    ],
+)
+def test_a_wrong_command_line_names_what_is_wrong(cli: Callable, words: str, error: str) -> None:
+    ran = cli(*words.split())
+    assert (ran.code, ran.err) == (2, error)
+
+
+@pytest.mark.parametrize(
     "argv",
     [["resolve", "rubric/a@1.0.0"], ["list"], ["log", "rubric/a"], ["status"], ["bump", "--all"], ["show", "rubric/a"]],
 )

@@ -102,7 +102,7 @@ def test_list_names_tags_that_are_no_versions_on_stderr(cli: Cli, repo: Path, gi
 
 def test_list_of_an_empty_store_says_what_to_do(cli: Cli, git: Git, tmp_path: Path) -> None:
     git()
-    assert cli("-C", tmp_path / "repo", "list").out.startswith("no artifacts here")
+    assert cli("-C", tmp_path / "repo", "list").out.startswith("no artifacts here: evalstore init makes a store")
 
 
 def test_list_of_a_bare_repository(cli: Cli, repo: Path, git: Git, tmp_path: Path) -> None:

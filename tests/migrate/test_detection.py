@@ -130,4 +130,4 @@ def test_a_behavior_is_expected_of_what_is_asked(asks: str, tmp_path: Path) -> N
     case = {"expected_behavior": ["It greets"]}
     assert migrate_cases(tmp_path, case | {asks: "?"}).sources[0].format == "skill_creator"
     (entry,) = migrate_cases(tmp_path, case | {"user_input": "?"}).entries
-    assert entry.reason.startswith("hardly skill_creator")
+    assert entry.reason.startswith("probably not skill_creator")

@@ -87,6 +87,11 @@ def test_no_address_in_a_file_is_opened(memory: Any, uploaded: Callable[[Run], s
     ("url", "error", "sentence"),
     [
         ("memory://b/nothing.jsonl", LoadError, r"^memory://b/nothing\.jsonl: cannot be read: no such file"),
+        (
+            "http://127.0.0.1:1/x.jsonl",
+            LoadError,
+            r"^http://127\.0\.0\.1:1/x\.jsonl: cannot be read: [Cc]onnection refused$",
+        ),
         ("memory://b/", UsageError, "is not a supported URL"),
         ("reference://x.json", UsageError, "is not a supported URL"),
         ("file:///etc/passwd", UsageError, "is not a supported URL"),
