@@ -217,10 +217,11 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
     OUTPUTS is JSONL with a line {"id", "output", "input"?, "tool_calls"?, "sample"?} for each
-    output, or rows of Every Eval Ever; a .parquet file with such columns; a stored run; a log of
-    Inspect AI (.eval, .json); or results of promptfoo (.json, .jsonl). The format is detected from
-    the content. The run is two files in the form of Every Eval Ever; the path of the first names
-    it.
+    output, or rows of Every Eval Ever; a .parquet file with such columns; a stored run; responses
+    of a batch API; or what another tool wrote: Inspect AI, promptfoo, AgentV,
+    lm-evaluation-harness, openai/evals, OpenAI hosted evals, waza, DeepEval, MLflow, Ragas. The
+    format is detected from the content. The run is two files in the form of Every Eval Ever; the
+    path of the first names it.
 
     If a record holds its input, the output must answer that question: a file in which ids and
     inputs belong to different questions is refused, and --match input joins it by the inputs.

@@ -15,6 +15,7 @@ import pytest
 
 from evalstore.cli.main import COMMANDS, FIRST, GONE_OPTIONS, MOVED
 from evalstore.migration.table import list_formats
+from evalstore.runs.formats import FORMATS
 from tests.rows import mark_slow
 
 
@@ -46,6 +47,11 @@ def test_help_shows_the_thirteen_commands_of_every_day(cli: Callable) -> None:
     shown = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS]
     assert (len(shown), {*shown}) == (13, FIRST)
     assert f"{len(COMMANDS) - 13} more commands: evalstore --help --all" in ran.out
+
+
+def test_help_of_score_names_every_tool_whose_outputs_it_grades(cli: Callable) -> None:
+    shown = " ".join(cli("score", "--help").out.split())
+    assert [one.tool for one in FORMATS if one.read_entries and one.has_outputs and one.tool not in shown] == []
 
 
 @pytest.mark.parametrize("name", MOVED)
