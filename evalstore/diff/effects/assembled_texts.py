@@ -80,13 +80,11 @@ class TextAssembly:
         return pattern_comparison.MembershipTable(dict(ordered), is_complete=True)
 
     def _is_possible(self, members: Membership) -> bool:
-        return all(
-            members[other]
-            for one, within in enumerate(self._within)
-            if members[one]
-            for other, holds in enumerate(within)
-            if holds
-        )
+        """Whether a text that is in a language is in every language that contains that one, too."""
+        for is_member, within in zip(members, self._within, strict=True):
+            if is_member and not all(members[place] for place, holds in enumerate(within) if holds):
+                return False
+        return True
 
     def _compute(self, members: Membership) -> _Scores:
         return tuple(grader.compute(members) for grader in self.graders)
