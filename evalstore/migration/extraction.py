@@ -89,8 +89,9 @@ class LegacySource:
     relative to this one, or, with a leading /, relative to the folder that the user named; None for
     a URL, a missing file, and outside that folder. Companions that were read are part of the
     remainder. `list_companions` returns the paths that a pattern names. `dialect` is the user's
-    choice. `broken_lines` are lines of JSON Lines that the document lacks. `prompts` are the judges
-    that ask in the program's own words.
+    choice, and `last_dialect` the one of an earlier migration: it decides where the file does not
+    show which it is. `broken_lines` are lines of JSON Lines that the document lacks. `prompts` are
+    the judges that ask in the program's own words.
     """
 
     document: Document
@@ -101,6 +102,7 @@ class LegacySource:
     broken_lines: tuple[BrokenLine, ...] = ()
     prompts: JudgePrompts = NO_PROMPTS
     list_companions: Callable[[str], list[str]] = lambda path: [path]
+    last_dialect: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,9 +275,9 @@ def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) 
     )
     with open_ as stage, ExitStack() as stack:
         releases = ReleaseLookup(root, stack)
-        context = _make_context(known_tables, root, options)
-        suites = _survey_suites(options.watch_survey(sources), context)
         stored = StoredArtifacts.read(root, releases.load_last)
+        context = _make_context(known_tables, root, stored, options)
+        suites = _survey_suites(options.watch_survey(sources), context)
         places, gone = place_suites(
             suites, stored, find_gone(paths, root), find_missing(paths, root)
         )
@@ -310,14 +310,16 @@ def migrate_paths(paths: Sequence[Path], root: Path, options: MigrationOptions) 
 
 
 def _make_context(
-    tables: Sequence[FormatTable], root: Path, options: MigrationOptions
+    tables: Sequence[FormatTable], root: Path, stored: StoredArtifacts, options: MigrationOptions
 ) -> ReadingContext:
+    origins = [suite.origin for suite in stored.suites]
     program = None if options.judges_from is None else ProgramFolder.open(Path(options.judges_from))
     return ReadingContext(
         tables,
         is_forced=options.source_format is not None,
         dialect=options.dialect,
         prompts={table.format: find_prompts(program, root, table) for table in tables},
+        last_dialects={(origin.format, origin.file): origin.dialect for origin in origins},
     )
 
 

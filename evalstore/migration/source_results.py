@@ -38,14 +38,16 @@ _NO_PLAN = SourcePlan({}, ())
 class ReadingContext:
     """What reading any source needs: the tables, the options, and what plans a source.
 
-    `matches` are the formats found so far, by the name and the hash of a file, because every source
-    is read twice.
+    `last_dialects` are those of earlier migrations, by the format and the name of a file. `matches`
+    are the formats found so far, by the name and the hash of a file, because every source is read
+    twice.
     """
 
     tables: Sequence[FormatTable]
     is_forced: bool
     dialect: str | None
     prompts: Mapping[str, JudgePrompts]
+    last_dialects: Mapping[tuple[str, str], str] = field(default_factory=dict)
     plan: Callable[[SourceContext], SourcePlan] = lambda _: _NO_PLAN
     matches: dict[tuple[str, str], FormatMatch] = field(default_factory=dict)
 
@@ -145,8 +147,9 @@ def _read_source(
     dialect = context.dialect if context.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
     prompts = context.prompts[match.table.format]
+    last = context.last_dialects.get((match.table.format, file.name), "")
     legacy = LegacySource(
-        document, file.name, sha256, load, dialect, broken, prompts, file.list_companions
+        document, file.name, sha256, load, dialect, broken, prompts, file.list_companions, last
     )
     return _extract_source(
         replace(source, format=match.table.format), legacy, match.table, companions, context

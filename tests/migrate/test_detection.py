@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.migration import MigrationOutcome, MigrationReport, list_formats, migrate
+from evalstore.migration import FileState, MigrationOutcome, MigrationReport, list_formats, migrate
 from evalstore.migration.table import load_tables
 
 RECIPE = {"prompt": "?", "mode": "recipe", "must_not_contain": ["Drush"]}
@@ -97,6 +98,43 @@ def test_one_odd_test_makes_no_other_dialect(tmp_path: Path) -> None:
     asked = migrate(source, into=tmp_path / "store", dry_run=True)
     assert [entry.outcome for entry in asked.entries] == [MigrationOutcome.REFUSED]
     assert "D4 (vars: 1 of 2) or D3 (assertions: 1 of 2); --dialect decides" in asked.entries[0].reason
+
+
+@pytest.mark.parametrize(
+    ("config", "choices"),
+    [
+        (
+            {
+                "tests": [
+                    {"input": "?", "criteria": "?", "assertions": ["greets"]},
+                    {"vars": {"a": "b"}, "input": "?", "criteria": "?"},
+                ]
+            },
+            ("D3",),
+        ),
+        (
+            {
+                "prompts": ["{{ w }}"],
+                "providers": ["echo"],
+                "tests": [{"vars": {"w": "b"}, "assert": [{"type": "contains-all", "value": '"b, c", d'}]}],
+            },
+            ("0.121", "0.118"),
+        ),
+    ],
+)
+def test_a_dialect_that_was_chosen_stays_until_another_is(
+    config: dict[str, Any], choices: Sequence[str], tmp_path: Path
+) -> None:
+    source, store = tmp_path / "a.json", tmp_path / "store"
+    source.write_text(json.dumps(config))
+    assert "--dialect" in migrate(source, into=store).entries[0].reason
+    for choice in choices:
+        migrate(source, into=store, dialect=choice)
+        again = migrate(source, into=store)
+        assert again.sources[0].dialect == choice
+        assert [file.state for file in again.files if file.state is not FileState.UNCHANGED] == []
+        said = [line for entry in again.entries for line in (*entry.reasons, *entry.remarks)]
+        assert any("--dialect" in line for line in said)
 
 
 def test_every_format_declares_its_signs_with_a_sentence() -> None:

@@ -58,7 +58,7 @@ _NO_BASE = (
 
 
 _PARTS = "parts"
-_ORIGIN = frozenset({*ORIGIN_KEYS, "dialect", _PARTS})
+_ORIGIN = frozenset({*ORIGIN_KEYS, _PARTS})
 _SHOWN = 3  # parts named in a conflict
 _MOST_NOTED = 10_000  # parts, some 30 bytes each: a YAML file has a limit of 1 MiB
 

@@ -36,6 +36,7 @@ class ArtifactOrigin:
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own.
     `case` is the id of a question, `part` a pointer within the case. `base` is the digest of what
     was last migrated. `share` says who shares the suite's rubrics: cases, if it says nothing.
+    `dialect` is the one under which the suite was read.
     """
 
     format: str = ""
@@ -47,6 +48,7 @@ class ArtifactOrigin:
     base: str = ""
     run: str = ""
     share: str = ""
+    dialect: str = ""
 
 
 ORIGIN_KEYS = tuple(item.name for item in fields(ArtifactOrigin))

@@ -102,9 +102,12 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         root, items = sidecar.value if sidecar else {}, value
     places, place_notes = _find_places(items, at, legacy)
     evidence = find_dialects(root, [place.raw for place in places], table)
-    if not legacy.dialect and (tie := describe_tie(evidence, len(places))):
-        return refuse_source("", at, tie, len(places))
-    name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
+    chosen = legacy.dialect
+    if not chosen and (tie := describe_tie(evidence, len(places))):
+        if legacy.last_dialect not in {found.dialect for found in evidence}:
+            return refuse_source("", at, tie, len(places))
+        chosen = legacy.last_dialect  # what contradicts it is noted below
+    name = chosen or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
         hint = suggest_name(name, ORDER, f"they are {', '.join(ORDER)}")
         return refuse_source(name, (), f"there is no dialect {make_excerpt(name)}: {hint}")

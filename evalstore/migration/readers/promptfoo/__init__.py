@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -66,6 +66,10 @@ _DIFFER = (
     "promptfoo {} and {} grade {} of its {} tests differently, the first at {}; --dialect says "
     "which one graded it"
 )
+_AS_BEFORE = (
+    "promptfoo {} and {} grade it differently; it is read as {}, as last time, unless --dialect "
+    "says otherwise"
+)
 _PROMPTS = "the program asks every prompt; the question holds the first"
 _ENV = re.compile(r"\{\{[^{}]*\benv\b[^{}]*\}\}")
 _UNFILLED = "the environment of the program says what {} is: the question has it unfilled"
@@ -111,23 +115,37 @@ class _ReleaseSuite:
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a configuration, or of a list of tests.
 
-    If the user does not name the release, the file is read as by each release, and refused if they
-    grade differently. A type of assertion that only one release knows also identifies the release.
+    If the user does not name the release, the file is read as by each release. If they grade
+    differently, it is read as it was last migrated, and refused if it never was. A type of
+    assertion that only one release knows also identifies the release.
     """
     if legacy.document.doubled and legacy.file.endswith((".yaml", ".yml")):
         return refuse_source("", legacy.document.doubled[0].pointer, _TWICE)
     names = [legacy.dialect] if legacy.dialect else list(table.dialects)
     suites = [_open_suite(legacy, table, name) for name in names]
     known = [suite for suite in suites if suite.knows_all_types] or suites[:1]
-    first, *others = map(_read_suite, known)
+    first, *others = extractions = [*map(_read_suite, known)]
+    last = next((one for one in extractions if one.dialect == legacy.last_dialect), None)
     for other in others:
         if differences := _list_differences(first, other):
             case, counts = differences[0], (len(differences), len(first.cases))
             file = f"{case.document.file} " if case.document else ""
             at = f"{file}{format_json_pointer(case.pointer)}"
             reason = _DIFFER.format(first.dialect, other.dialect, *counts, at)
+            if last:
+                said = _AS_BEFORE.format(first.dialect, other.dialect, last.dialect)
+                return _remark_on(last, {case.pointer for case in differences}, said)
             return refuse_source("", () if file else case.pointer, reason, len(first.cases))
     return first
+
+
+def _remark_on(extraction: Extraction, pointers: Container[Pointer], said: str) -> Extraction:
+    """Return the extraction with a remark on the tests at these places."""
+    cases = (
+        replace(case, remarks=(*case.remarks, said)) if case.pointer in pointers else case
+        for case in extraction.cases
+    )
+    return replace(extraction, cases=tuple(cases))
 
 
 def _list_differences(first: Extraction, other: Extraction) -> list[LegacyCase]:
