@@ -606,6 +606,18 @@ def test_steps_of_a_transform_come_before_those_of_its_condition() -> None:
     assert grade_case(case, extraction.drafts, 'x```json\n{"a": "1"}\n```') == (True, 1)
 
 
+@pytest.mark.parametrize("assertions", [[], [{"type": "assert-set", "threshold": 0.5, "assert": []}]])
+@pytest.mark.parametrize(("transform", "outcome"), [("JSON.parse(output).a", "lossy"), ("output.trim()", "migrated")])
+def test_a_transform_that_no_check_reads_may_still_end_the_test(
+    assertions: list[Any], transform: str, outcome: str
+) -> None:
+    test = {"assert": assertions, "options": {"transform": transform}}
+    extraction = read_config(json.dumps({"prompts": ["?"], "tests": [test]}), "config.json", {})
+    (case,) = extraction.cases
+    assert case.outcome.value == outcome
+    assert ("no check reads what it makes" in "".join(case.reasons)) == (outcome == "lossy")
+
+
 def test_a_line_of_code_that_begins_with_return_never_passes() -> None:
     test = {"assert": [{"type": "not-javascript", "value": "return output.includes('yes')"}]}
     extraction = read_config(json.dumps({"prompts": ["?"], "tests": [test]}), "config.json", {})

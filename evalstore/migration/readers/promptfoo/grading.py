@@ -36,7 +36,7 @@ _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
 _FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
 _TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
-_TRANSFORM_ALONE = "a transform that fails ends the test; here it passes, as nothing is graded"
+_TRANSFORM_ALONE = "a transform that fails ends the test; here no check reads what it makes"
 # The calls that a transform may chain on an output, as steps of `on`.
 _STEPS: Mapping[str, Any] = {".trim()": TRIM_STEP, ".toLowerCase()": "lower"}
 _FOUND = rf"(?:(?P<pattern>{REGEX})(?P<flags>[a-z]*)|(?P<text>{STRING}))"
@@ -118,7 +118,7 @@ def grade_assertions(
     in_set: bool = False,
 ) -> TestGrading:
     """Return what assertions come to; `transforms` are those of their test."""
-    grading = TestGrading()
+    grading, is_read = TestGrading(), False
     _refuse_broken(transforms)
     for one in placed:
         if not isinstance(one.raw, dict) or not isinstance(one.raw.get("type"), str):
@@ -127,9 +127,11 @@ def grade_assertions(
             if in_set:
                 raise StopError("a set of assertions holds another")
             _add_set(one, form, transforms, grading)
+            is_read |= bool(one.raw.get("assert"))
         else:
             _add_assertion(one, form, transforms, grading)
-    if not grading.checks and not grading.leftovers and not in_set and _may_fail(transforms):
+            is_read = True
+    if not is_read and not in_set and _may_fail(transforms):
         grading.losses.append(_TRANSFORM_ALONE)
     return grading
 
