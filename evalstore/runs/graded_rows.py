@@ -137,7 +137,7 @@ def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, V
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)  # a 1 is not the True of another row
 def _read_row_grade(
     exact: str, verdict: str, score: Any, is_correct: Any
 ) -> tuple[Fraction | None, Verdict]:

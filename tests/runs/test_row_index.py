@@ -100,15 +100,17 @@ def test_a_run_whose_texts_were_taken_out_is_not_graded_again(write: Write) -> N
         ({"score": 0.25, "is_correct": True}, "its score 0.25 contradicts its exact score, 1/2"),
         ({"score": -1, "is_correct": True}, "its score -1 contradicts its exact score, 1/2"),
         ({"score": 0.5, "is_correct": False}, "its `is_correct` contradicts its verdict, pass"),
+        ({"score": 0.5, "is_correct": 1}, "its `is_correct` contradicts its verdict, pass"),
         ({"score": "x"}, "its score 'x' is not a number"),
     ],
 )
 def test_the_numbers_that_other_programs_read_agree_with_the_exact_ones(
     write: Write, evaluation: dict[str, Any], words: str
 ) -> None:
-    run = write([{**make_row("a"), "evaluation": evaluation}])
+    right = {**make_row("before"), "evaluation": {"score": 0.5, "is_correct": True}}
+    run = write([right, {**make_row("a"), "evaluation": evaluation}])
     with pytest.raises(LoadError, match=re.escape(words)) if words else nullcontext():
-        assert [row.score for row in read_rows(run)] == [Fraction(1, 2)]
+        assert [row.score for row in read_rows(run)] == [Fraction(1, 2)] * 2
 
 
 def test_what_only_a_strict_reader_sees_is_found_when_the_row_is_read(write: Write) -> None:
