@@ -319,7 +319,7 @@ def _make_context(
         is_forced=options.source_format is not None,
         dialect=options.dialect,
         prompts={table.format: find_prompts(program, root, table) for table in tables},
-        last_dialects={(origin.format, origin.file): origin.dialect for origin in origins},
+        last_dialects={(one.format, one.file): one.dialect for one in origins if one.dialect},
     )
 
 
