@@ -18,7 +18,7 @@ from evalstore.checks.context import CheckProblem
 from evalstore.checks.json_path import find_json_values, parse_json_path
 from evalstore.documents import read_value, write_canonical
 from evalstore.errors import LimitError, LoadError
-from evalstore.languages import patterns  # its names are imported where a step is prepared
+from evalstore.languages import patterns  # a lazy package: names load on first use
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, make_excerpt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import PROSE, REF, name_artifact, read_ref
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 _FEWEST_SIGNED = 3  # tags signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
